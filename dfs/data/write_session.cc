@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "dfs/data/active_writes.h"
 #include "dfs/data/block_checksums.h"
 
@@ -50,12 +51,13 @@ Awaitable<bool> WriteSession::Run() {
   }
   active_.Add(request_.block, shared_from_this());
   const Status told = co_await AnswerRequest();
-  upstream_gone_ = !told.ok();
+  if (!told.ok()) LoseUpstream();
   if (!over() && !request_.rest.empty()) co_await ConnectNext();
   if (!over()) co_await Transfer();
   co_await Close();
-  if (failed_ && phase_ == Phase::kOpening) (void)co_await SendAck(failure_);  // a writer that is gone needs no answer
-  co_return !over() && last_ >= Last::kReceived;
+  if (failure_ && stage_ == Stage::kOpening)
+    (void)co_await SendAck(*failure_);  // a writer that is gone needs no answer
+  co_return !over() && stage_ >= Stage::kReceived;
 }
 
 Status WriteSession::OpenHere() {
@@ -83,9 +85,9 @@ Awaitable<Status> WriteSession::AnswerRequest() {
 // A block without a byte is of no use. It is discarded before the writer learns of the failure, since the writer may
 // come again with the same block.
 Awaitable<void> WriteSession::Close() {
-  if (next_ != nullptr && (over() || !next_finished_)) next_->Abort();
+  if (next_ != nullptr && (over() || !next_crc_)) next_->Abort();
   auto release = [this] {
-    const bool empty = file_->length() == 0 && phase_ != Phase::kFinished;
+    const bool empty = file_->length() == 0 && stage_ != Stage::kFinished;
     file_.reset();
     active_.Remove(request_.block);
     if (empty) store_.Discard(request_.block);
@@ -103,7 +105,7 @@ Awaitable<void> WriteSession::ConnectNext() {
     co_return;
   }
   next_ = std::move(*next);
-  if (aborted_) next_->Abort();
+  if (upstream_end_ == Upstream::kAborted) next_->Abort();
   WriteRequest onward{request_.block, place.node, {}, request_.expected, request_.token};
   onward.rest.assign(request_.rest.begin() + 1, request_.rest.end());
   const std::string request = EncodeRequest(net::Operation::kWriteBlock, Encode(onward));
@@ -129,10 +131,9 @@ Awaitable<void> WriteSession::ConnectNext() {
 }
 
 Awaitable<void> WriteSession::Transfer() {
-  phase_ = Phase::kTransferring;
+  Advance(Stage::kReceiving);
   const Status told = co_await SendAck(Ack());
-  upstream_gone_ = !told.ok();
-  if (upstream_gone_) co_return;
+  if (!told.ok()) co_return LoseUpstream();
   Start(Store());
   Start(SendAcks());
   Start(KeepAlive());
@@ -160,7 +161,7 @@ void WriteSession::Start(Awaitable<void> child) {
   ++children_;
   if (!upstream_->threads().Spawn(upstream_->executor(), run(*this, std::move(child)))) {
     --children_;
-    upstream_gone_ = true;
+    LoseUpstream();
   }
 }
 
@@ -169,18 +170,18 @@ void WriteSession::Start(Awaitable<void> child) {
 // After a failure packets are still received, and dropped. If the connection were closed while the writer sends, it
 // would be reset before the writer has read the reason.
 Awaitable<void> WriteSession::Receive() {
-  while (last_ < Last::kReceived) {
+  while (stage_ < Stage::kReceived) {
     Incoming incoming;
     const Status status = co_await ReceivePacket(&incoming);
     if (!status.ok()) {
-      upstream_gone_ = true;
+      LoseUpstream();
       if (next_ != nullptr) next_->Abort();
       co_return;
     }
-    if (incoming.packet.last) last_ = Last::kReceived;
-    if (failed_) continue;
+    if (incoming.packet.last) Advance(Stage::kReceived);
+    if (failure_) continue;
     co_await Accept(std::move(incoming));
-    while (arrived_.size() + queue_.size() >= kWindowPackets && !failed_) co_await changed_.Wait();
+    while (arrived_.size() + queue_.size() >= kWindowPackets && !failure_) co_await changed_.Wait();
   }
 }
 
@@ -191,7 +192,7 @@ Awaitable<Status> WriteSession::ReceivePacket(Incoming* incoming) {
   if (!status.ok()) co_return status;
   const Result<Packet> packet = DecodePacket(header);
   if (!packet.ok()) co_return packet.status();
-  if (!failed_ && packet->offset != received_) co_return Corrupt("a packet out of order");
+  if (!failure_ && packet->offset != received_) co_return Corrupt("a packet out of order");
   incoming->packet = *packet;
   if (shares()) co_return Status::Ok();
   incoming->data = Buffer();
@@ -220,7 +221,7 @@ Awaitable<void> WriteSession::Accept(Incoming incoming) {
 // BlockWriter relies on both when it salvages a block.
 Awaitable<void> WriteSession::Forward(Incoming incoming) {
   forwarded_ += incoming.packet.length;
-  if (incoming.packet.last) last_ = Last::kForwarded;
+  if (incoming.packet.last) Advance(Stage::kForwarded);
   if (next_ != nullptr) {
     forwarding_ = true;
     const std::string header = EncodePacket(incoming.packet);
@@ -233,7 +234,7 @@ Awaitable<void> WriteSession::Forward(Incoming incoming) {
 }
 
 Awaitable<void> WriteSession::ReadShared() {
-  while (last_ < Last::kForwarded) {
+  while (stage_ < Stage::kForwarded) {
     while (arrived_.empty() && !over()) co_await changed_.Wait();
     if (over()) co_return;
     std::vector<Incoming> batch = TakeBatch(arrived_);
@@ -296,7 +297,7 @@ Status WriteSession::StoreShared(const Incoming& incoming) {
 }
 
 Awaitable<void> WriteSession::Store() {
-  while (last_ < Last::kStored) {
+  while (stage_ < Stage::kStored) {
     while (queue_.empty() && (!over() || forwarding_)) co_await changed_.Wait();
     if (queue_.empty()) co_return;
     std::vector<Incoming> batch = TakeBatch(queue_);
@@ -308,7 +309,7 @@ Awaitable<void> WriteSession::Store() {
     }
     for (Incoming& incoming : batch) {
       stored_ += incoming.packet.length;
-      if (incoming.packet.last) last_ = Last::kStored;
+      if (incoming.packet.last) Advance(Stage::kStored);
       if (incoming.data != nullptr) spare_.push_back(std::move(incoming.data));
     }
     changed_.Notify();
@@ -320,11 +321,11 @@ Awaitable<void> WriteSession::Store() {
 // before one that lacks bytes. BlockWriter relies on that when it salvages a block. A block is not finished if it
 // differs from what the rest of the pipeline has, or from what a copy is to be.
 Awaitable<void> WriteSession::FinishHere() {
-  while (next_ != nullptr && !next_finished_ && !over()) co_await changed_.Wait();
+  while (next_ != nullptr && !next_crc_ && !over()) co_await changed_.Wait();
   if (over()) co_return;
   const BlockContent here{file_->length(), file_->crc()};
   if (next_ != nullptr) {
-    const Status same = CheckContent(request_.block, here, {next_acked_, next_crc_});
+    const Status same = CheckContent(request_.block, here, {next_acked_, *next_crc_});
     if (!same.ok()) co_return FailNext(same.Within(next_->peer()));
   }
   if (request_.expected.has_value()) {
@@ -337,7 +338,7 @@ Awaitable<void> WriteSession::FinishHere() {
     FailHere(status);
     co_return;
   }
-  phase_ = Phase::kFinished;
+  Advance(Stage::kFinished);
   finished_here_({request_.block, here.length, here.crc});
   changed_.Notify();
 }
@@ -346,9 +347,9 @@ Awaitable<void> WriteSession::FinishHere() {
 Awaitable<void> WriteSession::ReadAcks() {
   using SteadyClock = std::chrono::steady_clock;
   SteadyClock::time_point got_on = SteadyClock::now();
-  while (!next_finished_) {
+  while (!next_crc_) {
     // The next node owes an answer only while there are bytes that it has not acknowledged.
-    while (forwarded_ == next_acked_ && last_ < Last::kForwarded && !over()) {
+    while (forwarded_ == next_acked_ && stage_ < Stage::kForwarded && !over()) {
       co_await changed_.Wait();
       got_on = SteadyClock::now();
     }
@@ -364,13 +365,12 @@ Awaitable<void> WriteSession::ReadAcks() {
       FailNext(ack.status());
     } else if (!ack->failure.ok()) {
       Fail(ack->failure, ack->failed_nodes);
-    } else if (ack->length < next_acked_ || ack->length > forwarded_ || (ack->finished && last_ < Last::kForwarded)) {
+    } else if (ack->length < next_acked_ || ack->length > forwarded_ || (ack->finished && stage_ < Stage::kForwarded)) {
       FailNext(Corrupt(next_->peer() + ": acknowledges bytes that it was not sent"));
     } else if (ack->length > next_acked_ || ack->finished) {
       got_on = SteadyClock::now();
       next_acked_ = ack->length;
-      next_finished_ = ack->finished;
-      next_crc_ = ack->crc;
+      if (ack->finished) next_crc_ = ack->crc;
       changed_.Notify();
     } else if (SteadyClock::now() - got_on > std::chrono::microseconds(upstream_->threads().idle_timeout)) {
       FailNext(Timeout(next_->peer() + ": stores nothing"));
@@ -402,14 +402,14 @@ Awaitable<void> WriteSession::SendAcks() {
   while (!sent.finished) {
     Ack ack;
     ack.length = next_ == nullptr ? stored_ : std::min(stored_, next_acked_);
-    ack.finished = phase_ == Phase::kFinished;
+    ack.finished = stage_ == Stage::kFinished;
     if (ack.finished) ack.crc = file_->crc();
-    if (upstream_gone_) co_return;
-    if (failed_) {
-      (void)co_await SendAck(failure_);  // a writer that is gone needs no answer
+    if (upstream_end_ == Upstream::kGone) co_return;
+    if (failure_) {
+      (void)co_await SendAck(*failure_);  // a writer that is gone needs no answer
       co_return;
     }
-    const bool owing = received_ > sent.length || last_ >= Last::kReceived;
+    const bool owing = received_ > sent.length || stage_ >= Stage::kReceived;
     const bool due = alive_ == Alive::kDue;
     if (due) alive_ = Alive::kNotDue;
     const bool alive = due && owing;
@@ -429,13 +429,22 @@ Awaitable<Status> WriteSession::SendAck(Ack ack) {
   co_return co_await upstream_->Write(bytes);
 }
 
-// ---- failure ----
+// ---- what became of the session ----
+
+void WriteSession::Advance(Stage next) {
+  MILLRACE_CHECK(static_cast<int>(next) == static_cast<int>(stage_) + 1,
+                 "a write takes one stage after the other: " + std::to_string(static_cast<int>(stage_)) + ", " +
+                     std::to_string(static_cast<int>(next)));
+  stage_ = next;
+}
+
+void WriteSession::LoseUpstream() { upstream_end_ = Upstream::kGone; }
 
 void WriteSession::Fail(Status why, std::vector<NodeId> nodes) {
-  if (failed_) return;
-  failed_ = true;
-  failure_.failure = std::move(why);
-  failure_.failed_nodes = std::move(nodes);
+  if (failure_) return;
+  failure_.emplace();
+  failure_->failure = std::move(why);
+  failure_->failed_nodes = std::move(nodes);
   if (next_ != nullptr) next_->Abort();
   changed_.Notify();
 }
@@ -452,7 +461,7 @@ void WriteSession::FailHere(const Status& why) {
 
 void WriteSession::Abort() {
   asio::post(upstream_->executor(), [self = shared_from_this()] {
-    self->aborted_ = true;
+    if (self->upstream_end_ == Upstream::kThere) self->upstream_end_ = Upstream::kAborted;
     self->upstream_->Abort();
     if (self->next_ != nullptr) self->next_->Abort();
   });

@@ -9,9 +9,11 @@
 // from any thread.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -47,19 +49,21 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
     [[nodiscard]] std::string_view bytes() const { return {data.get(), packet.length}; }
   };
 
-  // The state of the session. It only moves down this table, one line at a time. It may end in any phase, with failed_,
-  // upstream_gone_ or both, and then stays in that phase.
+  // The state of the session. It only moves down this table, one line at a time (Advance). It may end in any stage,
+  // with a failure, without upstream, or both, and then stays in that stage. At the last node, a packet counts as
+  // forwarded when it is queued for the disk.
   //
-  //   Phase          Last                      what runs
-  //   kOpening       kAwaited                  Run: the file is made, the next node is connected
-  //   kTransferring  kAwaited                  Receive, Forward, Store, acknowledgements both ways
-  //                  kReceived                 the same but Receive
-  //                  kForwarded                Store, acknowledgements both ways
-  //                  kStored                   FinishHere, once the next node has finished
-  //   kFinished      kStored                   the last acknowledgement upstream
-  enum class Phase { kOpening, kTransferring, kFinished };
-  // The progress of the last packet. At the last node, a packet counts as forwarded when it is queued for the disk.
-  enum class Last { kAwaited, kReceived, kForwarded, kStored };
+  //   Stage       the last packet    what runs
+  //   kOpening    is awaited         Run: the file is made, the next node is connected
+  //   kReceiving  is awaited         Receive, Forward, Store, acknowledgements both ways
+  //   kReceived   was received       the same but Receive
+  //   kForwarded  was forwarded      Store, acknowledgements both ways
+  //   kStored     was stored         FinishHere, once the next node has finished
+  //   kFinished   was stored         the last acknowledgement upstream
+  enum class Stage : std::uint8_t { kOpening, kReceiving, kReceived, kForwarded, kStored, kFinished };
+  // The other end of the upstream wire, which also only moves down. kAborted: Abort cut the wire. kGone: it was noticed
+  // that upstream neither sends nor receives any more.
+  enum class Upstream : std::uint8_t { kThere, kAborted, kGone };
   // The sign of life that upstream is owed when there is nothing new to acknowledge.
   enum class Alive { kNotDue, kDue, kEnded };
 
@@ -84,12 +88,14 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   Status StoreShared(const Incoming& incoming);
   [[nodiscard]] std::vector<Incoming> TakeBatch(std::deque<Incoming>& from) const;
   [[nodiscard]] std::unique_ptr<char[]> Buffer();
+  void Advance(Stage next);  // Requires: `next` is the stage after the present one
+  void LoseUpstream();
   void Fail(Status why, std::vector<NodeId> nodes);
   void FailHere(const Status& why);
   void FailNext(const Status& why);
   void Start(net::Awaitable<void> child);
   [[nodiscard]] bool shares() const { return data_from_ == DataFrom::kSharedFile; }
-  [[nodiscard]] bool over() const { return failed_ || upstream_gone_; }
+  [[nodiscard]] bool over() const { return failure_.has_value() || upstream_end_ == Upstream::kGone; }
 
   BlockStore& store_;
   ActiveWrites& active_;
@@ -111,15 +117,11 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   std::deque<Incoming> queue_;    // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;
   std::uint64_t received_ = 0, forwarded_ = 0, stored_ = 0, next_acked_ = 0;
-  std::uint32_t next_crc_ = 0;  // set when the next node has finished
-  Phase phase_ = Phase::kOpening;
-  Last last_ = Last::kAwaited;
+  std::optional<std::uint32_t> next_crc_;  // set when the next node acknowledged that the block is finished there
+  Stage stage_ = Stage::kOpening;
+  Upstream upstream_end_ = Upstream::kThere;
   bool forwarding_ = false;     // a packet is on its way to the next node
-  bool next_finished_ = false;  // the next node acknowledged that the block is finished there
-  bool failed_ = false;         // the write fails for the reason in failure_
-  bool upstream_gone_ = false;  // upstream neither sends nor receives any more
-  bool aborted_ = false;        // Abort was called
-  Ack failure_;
+  std::optional<Ack> failure_;  // set once the write fails
   int children_ = 0;
 };
 

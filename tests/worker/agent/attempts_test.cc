@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <fstream>
+#include <set>
+#include <utility>
 
 #include "tests/worker/agent/agent_fixture.h"
 
@@ -472,6 +475,21 @@ TEST_F(CopyOutputTest, OfAJobThatIsNotKnownNothingIsCopied) {
     EXPECT_EQ(rpc::FromException(refused).code(), StatusCode::kNotFound);
   }
   EXPECT_TRUE(plane_.served().empty());
+}
+
+// The table of stages in attempt_table.h, pair by pair.
+TEST(AttemptStageTest, OnlyReducesCopyAndNoStageIsLeftOutOrEnteredTwice) {
+  using enum AttemptStage;
+  constexpr std::array kStages = {kPreparing, kCopying, kReady, kStarted};
+  const std::set<std::pair<AttemptStage, AttemptStage>> of_maps = {{kPreparing, kReady}, {kReady, kStarted}};
+  const std::set<std::pair<AttemptStage, AttemptStage>> of_reduces = {
+      {kPreparing, kCopying}, {kCopying, kReady}, {kReady, kStarted}};
+  for (const AttemptStage from : kStages) {
+    for (const AttemptStage to : kStages) {
+      EXPECT_EQ(MayFollow(from, to, false), of_maps.contains({from, to}));
+      EXPECT_EQ(MayFollow(from, to, true), of_reduces.contains({from, to}));
+    }
+  }
 }
 
 }  // namespace

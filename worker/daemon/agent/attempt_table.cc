@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "worker/daemon/agent/attempt_watch.h"
 
@@ -106,6 +107,27 @@ std::set<AttemptId> AttemptTable::Ids() const {
 
 // ---- the way of an attempt ----
 
+bool MayFollow(AttemptStage from, AttemptStage to, bool reduce) {
+  switch (from) {
+    case AttemptStage::kPreparing:
+      return to == (reduce ? AttemptStage::kCopying : AttemptStage::kReady);
+    case AttemptStage::kCopying:
+      return reduce && to == AttemptStage::kReady;
+    case AttemptStage::kReady:
+      return to == AttemptStage::kStarted;
+    case AttemptStage::kStarted:
+      return false;
+  }
+  return false;
+}
+
+void AttemptTable::Enter(Attempt& attempt, AttemptStage stage) {
+  MILLRACE_CHECK(MayFollow(attempt.stage, stage, attempt.id.task.reduce()),
+                 fmt::format("{} goes from stage {} to {}", ToText(attempt.id), static_cast<int>(attempt.stage),
+                             static_cast<int>(stage)));
+  attempt.stage = stage;
+}
+
 AttemptTable::AttemptPtr AttemptTable::Find(const AttemptId& id) const {
   const auto found = attempts_.find(id);
   return found == attempts_.end() ? nullptr : found->second;
@@ -182,20 +204,20 @@ void AttemptTable::Prepare(const AttemptPtr& attempt) {
                           const bool full = status->code() == StatusCode::kNoSpace;
                           if (full) table.session_.BeatNow();
                           if (!status->ok()) return table.Fail(*still, {status->message(), {}}, full);
-                          still->prepared = true;
-                          if (still->id.task.reduce()) table.StartCopy(still);
+                          const bool reduce = still->id.task.reduce();
+                          Enter(*still, reduce ? AttemptStage::kCopying : AttemptStage::kReady);
+                          if (reduce) table.StartCopy(still);
                           table.Proceed(*still);
                         }));
 }
 
 void AttemptTable::Proceed(Attempt& attempt) {
-  if (!attempt.prepared || attempt.started) return;
+  if (attempt.stage == AttemptStage::kPreparing || attempt.stage == AttemptStage::kStarted) return;
   if (attempt.job->executable_state == WorkerJob::ExecutableState::kFailed)
     return Fail(attempt, {attempt.job->failure.message(), {}});
-  if (attempt.job->executable_state == WorkerJob::ExecutableState::kFetching ||
-      (attempt.id.task.reduce() && !attempt.computing))
-    return;
-  attempt.started = true;
+  if (attempt.job->executable_state == WorkerJob::ExecutableState::kFetching) return;
+  if (attempt.stage != AttemptStage::kReady) return;
+  Enter(attempt, AttemptStage::kStarted);
   Moved(attempt, 0);
   if (attempt.map) {
     DescribeLink(attempt);
@@ -214,7 +236,7 @@ void AttemptTable::DescribeLink(Attempt& attempt) {
   link.setCrossing(std::min(attempt.crossing, 1.0));
   link.setWaited(std::min(figures.waited * figures.ratio, 1.0));
   link.setMaps(static_cast<std::uint32_t>(std::count_if(attempts_.begin(), attempts_.end(), [](const auto& entry) {
-    return !entry.first.task.reduce() && entry.second->started;
+    return !entry.first.task.reduce() && entry.second->stage == AttemptStage::kStarted;
   })));
   log_->debug("{}: copies come in at {:.1f} MB/s and would wait {:.0f}% of their time, {:.0f}% of its output leaves",
               ToText(attempt.id), figures.bytes_per_second / 1e6, 100 * link.getWaited(), 100 * link.getCrossing());
@@ -292,7 +314,7 @@ void AttemptTable::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSeg
 }
 
 void AttemptTable::Compute(Attempt& attempt) {
-  attempt.computing = true;
+  Enter(attempt, AttemptStage::kReady);
   attempt.progress.reset();
   ReportCopied(attempt.id, true);
   Proceed(attempt);
@@ -314,7 +336,7 @@ std::vector<OwnedMessage<task::wire::Progress>> AttemptTable::TakeProgress() {
   std::vector<OwnedMessage<task::wire::Progress>> taken;
   std::size_t bytes = 0;
   for (const auto& [id, attempt] : attempts_) {
-    if (attempt->copier != nullptr && !attempt->computing) {
+    if (attempt->stage == AttemptStage::kCopying) {
       OwnedMessage<task::wire::Progress> copying;
       ToWire(id, copying.builder().initAttempt());
       const std::uint32_t copied = attempt->copier->copied();
@@ -445,12 +467,12 @@ void AttemptTable::Moved(Attempt& attempt, std::uint64_t mark) const {
 }
 
 bool AttemptTable::Stalled(Attempt& attempt) const {
-  if (attempt.copier != nullptr && !attempt.computing) {
+  if (attempt.stage == AttemptStage::kCopying) {
     const std::uint32_t copied = attempt.copier->copied();
     const std::uint64_t mark = attempt.copier->bytes_fetched() + copied;
     // A copier cannot copy what has not been announced, and waiting at the gate is not its fault.
     if (mark != attempt.mark || copied >= attempt.job->announced.size()) Moved(attempt, mark);
-  } else if (!attempt.started) {
+  } else if (attempt.stage != AttemptStage::kStarted) {
     return false;
   }
   const Micros timeout = attempt.job->timeout;
@@ -475,8 +497,9 @@ void AttemptTable::FailStalled() {
 void AttemptTable::FailStalled(Attempt& attempt, const std::optional<task::RecordPlace>& record) {
   ReportFailed(attempt.id,
                {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt.job->timeout),
-                            attempt.started ? "it read and emitted nothing, and its status and counters stayed the same"
-                                            : "it copied nothing though there is something to copy"),
+                            attempt.stage == AttemptStage::kStarted
+                                ? "it read and emitted nothing, and its status and counters stayed the same"
+                                : "it copied nothing though there is something to copy"),
                 {},
                 record},
                false);
@@ -485,7 +508,7 @@ void AttemptTable::FailStalled(Attempt& attempt, const std::optional<task::Recor
 
 void AttemptTable::Stop(Attempt& attempt) {
   const AttemptId id = attempt.id;
-  const bool started = attempt.started;
+  const bool started = attempt.stage == AttemptStage::kStarted;
   Remove(attempt);
   if (!started) return RemoveFiles(id, true);
   // The files go last, since the process may write until it is gone.

@@ -63,6 +63,18 @@ struct WorkerJob {
 
 using WorkerJobs = std::map<JobId, std::shared_ptr<WorkerJob>>;
 
+// The life of an attempt on a worker, from the order to the report of its outcome. It may end in any stage.
+//
+//   AttemptStage  what is awaited                                            next
+//   kPreparing    its directories                                            kReady for a map, kCopying for a reduce
+//   kCopying      the reduce's input, and then the gate's leave to compute   kReady
+//   kReady        the job's executable                                       kStarted
+//   kStarted      the outcome, from the runner that it was handed to
+enum class AttemptStage : std::uint8_t { kPreparing, kCopying, kReady, kStarted };
+
+// Returns true if the table above lets an attempt go from one stage to the other.
+[[nodiscard]] bool MayFollow(AttemptStage from, AttemptStage to, bool reduce);
+
 class AttemptTable final : private TaskObserver {
  public:
   // `fetch` is called when an attempt arrives and its job's executable could not be fetched before; JobFetched follows.
@@ -115,9 +127,7 @@ class AttemptTable final : private TaskObserver {
   struct Attempt {
     AttemptId id;
     std::shared_ptr<WorkerJob> job;
-    bool prepared = false;   // its directories exist
-    bool started = false;    // handed to the runner
-    bool computing = false;  // a reduce past the gate
+    AttemptStage stage = AttemptStage::kPreparing;
     std::optional<OwnedMessage<task::wire::RunMap>> map;
     std::optional<OwnedMessage<task::wire::RunReduce>> reduce;
     double crossing = 0;     // share of a map's output that goes to other workers
@@ -134,6 +144,7 @@ class AttemptTable final : private TaskObserver {
   // ---- the life of an attempt ----
   // Returns null if the attempt is refused, or is here already.
   AttemptPtr Admit(const AttemptId& id);
+  static void Enter(Attempt& attempt, AttemptStage stage);  // Requires: MayFollow
   void Prepare(const AttemptPtr& attempt);
   void Proceed(Attempt& attempt);
   void DescribeLink(Attempt& attempt);
