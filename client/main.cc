@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/console/arguments.h"
 #include "base/file.h"
-#include "base/master_address.h"
 #include "base/program.h"
 #include "client/cli/commands.h"
 #include "client/cli/known_clusters.h"

@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
-#include "base/start_thread.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::master {
 

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "base/check.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::console {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 #include "base/units.h"
 
 namespace millrace::console {

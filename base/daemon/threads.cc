@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/start_thread.h"
+#include "base/thread.h"
 
 namespace millrace::daemon {
 

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::http {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
-#include "base/start_thread.h"
+#include "base/thread.h"
 
 namespace millrace {
 namespace {

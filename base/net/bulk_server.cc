@@ -13,8 +13,9 @@
 
 #include "base/admission.h"
 #include "base/net/bulk_handler.h"
-#include "base/net/bulk_rights.h"
-#include "base/thread_name.h"
+#include "base/net/frame.h"
+#include "base/thread.h"
+#include "base/tls/peer_identity.h"
 
 namespace millrace::net {
 namespace {
@@ -45,6 +46,32 @@ bool FromOurUser(int fd) {
   socklen_t size = sizeof peer;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   return peer.uid == 0 || peer.uid == ::geteuid();
+}
+
+// ---- the operations that a peer may request, by TCP and on the local socket ----
+
+// The local socket serves only operations that pass a descriptor. Tasks reach it through their worker, so the server
+// does not know the role of such a peer. Without TLS, every peer on TCP is kAnyone and may request every operation
+// served on TCP.
+//
+// Returns true if a peer of this role may request the operation; false for an unknown operation. Reads and writes also
+// need a token (base/tls/token.h, dfs/wire/write_order.h).
+constexpr bool MayAsk(tls::Role role, bool local, Operation operation) {
+  using tls::Role;
+  switch (operation) {
+    case Operation::kWriteBlock:
+    case Operation::kReadBlock:
+    case Operation::kFinishBlockAt:
+      return !local && role != Role::kMaster;
+    case Operation::kFetchRuns:  // tasks get segments by the channel of their own worker
+      return !local && (role == Role::kWorker || role == Role::kAnyone);
+    case Operation::kOpenLocalBlock:
+    case Operation::kWriteLocalBlock:
+      return local;
+    case Operation::kAskIncarnation:  // with TLS the worker's certificate identifies it
+      return !local && role == Role::kAnyone;
+  }
+  return false;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 #include "base/rpc/control_thread.h"
 #include "base/rpc/task_group.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::rpc {
 

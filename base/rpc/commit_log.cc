@@ -7,7 +7,7 @@
 
 #include "base/rpc/commit_waiters.h"
 #include "base/rpc/control_thread.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::rpc {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/rpc/status_codec.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::rpc {
 

@@ -6,7 +6,6 @@
 #include "base/rpc/deadline.h"
 #include "base/rpc/framed_stream.h"
 #include "base/rpc/status_codec.h"
-#include "base/rpc/tcp.h"
 #include "base/rpc/tls_stream.h"
 #include "base/rpc/transport.h"
 

@@ -1,6 +1,4 @@
 // The real transport: TCP.
-#include "base/rpc/tcp.h"
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

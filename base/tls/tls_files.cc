@@ -1,6 +1,6 @@
 #include "base/tls/tls_files.h"
 
-#include "base/loopback.h"
+#include "base/address.h"
 
 namespace millrace::tls {
 

@@ -18,7 +18,6 @@
 #include "client/cli/wait_job.h"
 #include "client/job/engine_options.h"
 #include "client/job_client/first_look.h"
-#include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
 #include "dfs/wire/path.h"
 #include "dfs/wire/pattern.h"

@@ -4,16 +4,36 @@
 #pragma once
 
 #include <array>
+#include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <exception>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
-#include "client/job/key_text.h"
+#include "client/format/codec.h"
 #include "worker/task/run/groups.h"
 
 namespace millrace {
+
+// ---- keys as text for people, without allocating memory, so that a signal handler can write them ----
+
+// Writes the bytes in quotes, with \xNN for those that are not printable ASCII, as far as there is room. If only the
+// first bytes are shown, "..." follows. Returns the number of bytes written.
+[[nodiscard]] std::size_t WriteQuoted(std::string_view bytes, std::span<char> out);
+
+// Writes a key of this type, given by its encoded bytes: a number as a number, anything else in quotes.
+template <class Key>
+[[nodiscard]] std::size_t WriteKey(std::string_view bytes, std::span<char> out) {
+  if constexpr (std::integral<Key> && !std::same_as<Key, bool>) {
+    Key key{};
+    if (out.size() >= 24 && Codec<Key>::Decode(bytes, &key))
+      return static_cast<std::size_t>(std::to_chars(out.data(), out.data() + out.size(), key).ptr - out.data());
+  }
+  return WriteQuoted(bytes, out);
+}
 
 class GroupPlace {
  public:

@@ -1,11 +1,22 @@
 #include "client/job/output_files.h"
 
 #include <cstdint>
+#include <cstdio>
+#include <string>
 #include <utility>
 
-#include "client/job/part_name.h"
-
 namespace millrace {
+namespace {
+
+// Returns "part-m-00003" or "part-r-00003", as Hadoop does: with at least five digits. A named output's name replaces
+// "part".
+std::string PartName(const TaskId& task, std::string_view output = "part") {
+  char end[32];
+  std::snprintf(end, sizeof end, "-%c-%05u", task.reduce() ? 'r' : 'm', task.index);
+  return std::string(output) + end;
+}
+
+}  // namespace
 
 OutputFiles::OutputFiles(const TaskId& task, Make make)
     : task_(task), make_(std::move(make)), part_(make_(PartName(task))) {}

@@ -12,11 +12,21 @@
 #include "base/ids/ids.h"
 #include "base/status.h"
 #include "client/job/counters.h"
-#include "client/job/hook.h"
 #include "client/job/job_options.h"
 #include "client/job/side_files.h"
 
 namespace millrace {
+
+// The functions of a job's code; that which is running is named in the message of a failure.
+enum class Hook : std::uint8_t { kNone, kConstructor, kStart, kMap, kFinishMap, kCombine, kReduce, kFinishReduce };
+
+// Returns the function's name as the job's author knows it; empty for kNone. A function that Map calls, such as
+// Partition, counts as Map.
+[[nodiscard]] constexpr std::string_view ToString(Hook hook) {
+  constexpr std::string_view kNames[] = {"",          "constructor", "Start",  "Map",
+                                         "FinishMap", "Combine",     "Reduce", "FinishReduce"};
+  return kNames[static_cast<std::size_t>(hook)];
+}
 
 class TaskContext {
  public:

@@ -9,6 +9,7 @@
 #include "client/format/compression.h"
 #include "client/format/text_check.h"
 #include "client/job/list_input.h"
+#include "dfs/client/match_files.h"
 
 namespace millrace::job {
 namespace {
@@ -76,6 +77,27 @@ class Look {
   bool readable_ = false;
 };
 
+constexpr int kDeepest = 8;  // levels of directories below an input
+
+std::string SampleFile(dfs::DfsClient& files, const std::string& path) {
+  std::string sample;
+  const Result<std::unique_ptr<dfs::FileReader>> reader = files.Open(path);
+  if (!reader.ok() || !(*reader)->ReadAt(0, kSampleBytes, &sample).ok()) return {};
+  return sample;
+}
+
+std::string SampleBelow(dfs::DfsClient& files, const std::string& directory, int depth) {
+  std::string sample;
+  const Status listed = files.List(directory, [&](const dfs::FileInfo& entry) {
+    const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+    if (name.starts_with('_') || name.starts_with('.')) return true;  // as the master skips them in inputs
+    if (!entry.directory && entry.length > 0) sample = SampleFile(files, entry.path);
+    if (entry.directory && depth < kDeepest) sample = SampleBelow(files, entry.path, depth + 1);
+    return sample.empty();
+  });
+  return listed.ok() || !sample.empty() ? sample : std::string();
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> LookIntoInput(dfs::DfsClient& files, const std::vector<OpenedInput>& inputs) {
@@ -96,6 +118,18 @@ Result<std::vector<std::string>> LookIntoInput(dfs::DfsClient& files, const std:
     uncut.push_back(each.file.path);
   }
   return uncut;
+}
+
+std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    const Result<std::vector<dfs::FileInfo>> found = dfs::MatchFiles(files, input, dfs::Hidden::kMarks);
+    if (!found.ok()) continue;
+    for (const dfs::FileInfo& each : *found) {
+      const std::string sample = each.directory ? SampleBelow(files, each.path, 0) : SampleFile(files, each.path);
+      if (!sample.empty()) return sample;
+    }
+  }
+  return {};
 }
 
 }  // namespace millrace::job

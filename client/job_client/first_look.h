@@ -1,5 +1,5 @@
-// A look at the first bytes of a job's input files before the job is submitted, since the master does not look into
-// files. It finds compressed files that must not be cut although their names do not say so
+// Looks at the first bytes of a job's input files before the job is submitted, since the master does not look into
+// files. LookIntoInput finds compressed files that must not be cut although their names do not say so
 // (client/format/compression.h), and, for a job that reads text, files that are not text (client/format/text_check.h).
 // Thread rule: any thread.
 #pragma once
@@ -28,5 +28,14 @@ inline constexpr std::size_t kMostTextLooks = 32;
 // cannot be listed, and with kInvalid if there are too many compressed files for one request.
 [[nodiscard]] Result<std::vector<std::string>> LookIntoInput(dfs::DfsClient& files,
                                                              const std::vector<OpenedInput>& inputs);
+
+inline constexpr std::size_t kSampleBytes = 16 << 10;  // the most that the master looks at
+
+// Returns the beginning of a job's input, by which the master recognises the input's type
+// (schedulers/history/input_type.h); the type is one half of the key under which the history of programs is kept. These
+// are the first bytes, at most kSampleBytes, of the first input file that can be read and is not empty. The inputs
+// are searched in the order given, and the files within each in order of names. Returns an empty text if there is no
+// such file, since a job can run without a sample.
+[[nodiscard]] std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs);
 
 }  // namespace millrace::job

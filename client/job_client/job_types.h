@@ -91,7 +91,7 @@ struct JobRequest {
   std::uint32_t skip_bad_records = 0;    // of each map
   Micros map_time = 0, reduce_time = 0;  // the time of a task, if the request gives it; else 0
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
-  std::string input_sample;              // input_sample.h
+  std::string input_sample;              // first_look.h
   std::uint64_t pack = 0;                // bytes of small splits that a map reads; 0: one split each
   std::vector<std::string> uncut;        // first_look.h
   bool no_speculation = false;           // no second attempt of a task that runs

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 #include "client/job_client/wire_convert.h"
 
 namespace millrace::job {
@@ -57,7 +57,7 @@ class Watcher final : public JobWatcher::Server {
   ~Watcher() noexcept(false) { over_->reject(KJ_EXCEPTION(DISCONNECTED, "the master dropped the watch")); }
 
   kj::Promise<void> changed(ChangedContext context) override {
-    JobStatus status = Read(context.getParams().getStatus());
+    JobStatus status = job::Read(context.getParams().getStatus());
     if (Ended(status.state)) over_->fulfill();
     news_->Put(std::move(status));
     return kj::READY_NOW;

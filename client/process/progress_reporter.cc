@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "base/check.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 #include "client/process/task_messages.h"
 
 namespace millrace {

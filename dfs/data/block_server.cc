@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/net/bulk_handler.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 #include "base/tls/token.h"
 #include "dfs/client/block_writer.h"
 #include "dfs/data/active_writes.h"

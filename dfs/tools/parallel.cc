@@ -5,8 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/start_thread.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::dfs {
 

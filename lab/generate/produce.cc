@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/start_thread.h"
+#include "base/thread.h"
 
 namespace millrace::generate {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/address.h"
 #include "base/bytes.h"
-#include "base/loopback.h"
 #include "base/net/frame.h"
 #include "base/release.h"
 #include "base/rpc/deadline.h"

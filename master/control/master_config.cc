@@ -1,6 +1,6 @@
 #include "master/control/master_config.h"
 
-#include "base/master_address.h"
+#include "base/address.h"
 #include "base/text.h"
 #include "dfs/name/types.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/protocol/master.capnp.h"
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::worker {
 namespace {

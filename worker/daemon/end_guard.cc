@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::worker {
 

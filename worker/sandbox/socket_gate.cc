@@ -22,7 +22,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/start_thread.h"
+#include "base/thread.h"
 #include "worker/sandbox/launch_order.h"
 
 namespace millrace::sandbox {

@@ -1,6 +1,6 @@
 #include "worker/daemon/agent/worker_config.h"
 
-#include "base/master_address.h"
+#include "base/address.h"
 #include "worker/daemon/process/task_slots.h"
 
 namespace millrace::worker {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/thread_name.h"
+#include "base/thread.h"
 
 namespace millrace::worker {
 

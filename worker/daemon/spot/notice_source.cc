@@ -1,5 +1,9 @@
 #include "worker/daemon/spot/notice_source.h"
 
+#include <time.h>
+
+#include <nlohmann/json.hpp>
+
 #include "base/text.h"
 
 namespace millrace::worker {
@@ -10,6 +14,25 @@ constexpr Micros kTokenLife = 6 * kHour;  // the longest that the service gives
 constexpr unsigned kOk = 200, kUnauthorized = 401, kNotFound = 404;
 
 }  // namespace
+
+Result<SpotNotice> ParseSpotNotice(std::string_view json) {
+  constexpr std::size_t kMostShown = 200;
+  const Status bad = Corrupt("not a spot notice: " + Quote(json, kMostShown));
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  if (!parsed.is_object()) return bad;
+  const auto text = [&parsed](const char* key) {
+    const auto found = parsed.find(key);
+    return found != parsed.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  SpotNotice notice;
+  notice.action = text("action");
+  const std::string when = text("time");
+  tm parts{};
+  const char* const end = ::strptime(when.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (notice.action.empty() || end == nullptr || *end != '\0') return bad;
+  notice.at = static_cast<Micros>(::timegm(&parts)) * kSecond;
+  return notice;
+}
 
 Result<std::unique_ptr<MetadataService>> MetadataService::At(const std::string& url, const Clock& clock) {
   MILLRACE_ASSIGN(http::Origin origin, http::ParseOrigin(url));

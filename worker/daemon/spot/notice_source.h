@@ -8,14 +8,25 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/http/http_client.h"
 #include "base/status.h"
-#include "worker/daemon/spot/spot_notice.h"
 
 namespace millrace::worker {
+
+// The notice with which EC2 announces, two minutes ahead, that it takes a spot instance away. Format: the JSON of
+// /latest/meta-data/spot/instance-action, {"action": "terminate", "time": "2026-09-18T08:22:00Z"}.
+struct SpotNotice {
+  std::string action;  // "terminate", "stop" or "hibernate"; the worker is gone after any of them
+  Micros at = 0;       // microseconds since the epoch
+  bool operator==(const SpotNotice&) const = default;
+};
+
+// Returns kCorrupt, quoting the text, if it is not a notice.
+[[nodiscard]] Result<SpotNotice> ParseSpotNotice(std::string_view json);
 
 class NoticeSource {
  public:

@@ -1,5 +1,3 @@
-#include "worker/sandbox/launch/landlock.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "worker/sandbox/launch/confine.h"
 
 namespace millrace::sandbox {
 namespace {

@@ -1,5 +1,3 @@
-#include "worker/sandbox/launch/view.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "worker/sandbox/launch/confine.h"
 
 extern "C" int mount(const char* source, const char* target, const char* type, unsigned long flags, const void* data);
 extern "C" int umount2(const char* target, int flags);

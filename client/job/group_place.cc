@@ -1,4 +1,4 @@
-#include "client/job/key_text.h"
+#include "client/job/group_place.h"
 
 namespace millrace {
 

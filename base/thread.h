@@ -1,6 +1,10 @@
-// StartThread starts a thread and reports a refusal by the system. Thread rule: any thread.
+// StartThread starts a thread and reports a refusal by the system; NameThread sets the name under which `top -H`, gdb
+// and core files show the calling thread. Thread rule: any thread.
 #pragma once
 
+#include <pthread.h>
+
+#include <cstddef>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -20,5 +24,16 @@ template <class Body>
     return FromErrno(refused.code().value(), "start a thread");
   }
 }
+
+// A literal of at most 15 characters, which is what Linux keeps; a longer one does not compile.
+struct ThreadName {
+  template <std::size_t n>
+  consteval ThreadName(const char (&name)[n]) : text(name) {  // NOLINT(google-explicit-constructor): reads as a literal
+    static_assert(n <= 16, "a thread's name has at most 15 characters");
+  }
+  const char* text;
+};
+
+inline void NameThread(ThreadName name) { ::pthread_setname_np(::pthread_self(), name.text); }
 
 }  // namespace millrace

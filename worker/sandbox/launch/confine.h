@@ -1,5 +1,5 @@
-// The view of files of a task process: a new root with everything that the process may see, in its own namespace of
-// mounts. Thread rule: the only thread.
+// The steps by which the launcher confines the task process that it is about to become: a view of files of its own
+// (view.cc) and the limits of Landlock, which the kernel enforces for ever (landlock.cc). Thread rule: the only thread.
 #pragma once
 
 #include <string>
@@ -18,5 +18,10 @@ namespace millrace::sandbox {
 // Returns a read-only mount of the directory, and of all mounts below it, that is attached nowhere. Has the same
 // requirements as EnterView.
 [[nodiscard]] Result<Fd> MountReadOnly(const std::string& directory);
+
+// Limits this process for ever to the order's readable and writable places, /tmp, /dev and /proc. Where the kernel
+// supports it, also limits its signals and abstract unix sockets to its own processes. If the process has a view of its
+// own, it may read everything in that view. An error begins with "landlock: ". Requires: no_new_privs is set.
+[[nodiscard]] Status EnterLandlock(const LaunchOrder& order);
 
 }  // namespace millrace::sandbox
