@@ -11,10 +11,9 @@
 
 #include "base/cluster_id.h"
 #include "base/console/arguments.h"
-#include "base/daemon/descriptors.h"
 #include "base/daemon/health_pages.h"
+#include "base/daemon/limits.h"
 #include "base/daemon/service_manager.h"
-#include "base/daemon/threads.h"
 #include "base/file.h"
 #include "base/free_bytes.h"
 #include "base/kv/rocks_store.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/daemon/descriptors.h"
+#include "base/daemon/limits.h"
 #include "base/options.h"
 #include "base/program.h"
 #include "base/protocol/master.capnp.h"

@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/daemon/agent/worker_config.h"
-#include "worker/daemon/process/memory_share.h"
-#include "worker/daemon/process/task_slots.h"
+#include "worker/daemon/process/machine_share.h"
 
 namespace millrace::worker {
 namespace {

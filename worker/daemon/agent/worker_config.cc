@@ -1,7 +1,7 @@
 #include "worker/daemon/agent/worker_config.h"
 
 #include "base/address.h"
-#include "worker/daemon/process/task_slots.h"
+#include "worker/daemon/process/machine_share.h"
 
 namespace millrace::worker {
 namespace {

@@ -24,7 +24,7 @@ struct WorkerConfig {
   std::int64_t port = 0;
   std::int64_t max_connections = 0;
   std::int64_t max_connections_per_peer = 0;
-  std::int64_t map_slots = 0;  // both: kAuto until resolved (worker/daemon/process/task_slots.h)
+  std::int64_t map_slots = 0;  // both: kAuto until resolved (worker/daemon/process/machine_share.h)
   std::int64_t reduce_slots = 0;
   std::int64_t cores = 0;    // 0: all that the machine has
   std::uint64_t memory = 0;  // 0: all that the machine has
@@ -47,7 +47,7 @@ struct WorkerConfig {
   Micros copy_stall = 0;
   std::uint64_t task_memory = 0;
   std::string task_memory_limit;  // "auto" or a number of bytes, as in the option
-  // Derived from task_memory_limit (worker/daemon/process/memory_share.h); not options.
+  // Derived from task_memory_limit (worker/daemon/process/machine_share.h); not options.
   std::uint64_t task_memory_bound = 0, task_memory_share = 0;
   Micros task_start_timeout = 0;
   Micros task_timeout = 0;

@@ -1,4 +1,4 @@
-#include "base/daemon/threads.h"
+#include "base/daemon/limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
