@@ -35,7 +35,7 @@ std::vector<AttemptId> OutputsOn(NodeId node, const sched::ClusterState& cluster
 
 bool OutputMoves::CanTake(const sched::NodeState& node, const std::set<NodeId>& leaving) const {
   const auto to = to_.find(node.id);
-  return node.alive && !node.drained && !leaving.contains(node.id) && (to == to_.end() || to->second < kMostTo);
+  return node.InUse() && !leaving.contains(node.id) && (to == to_.end() || to->second < kMostTo);
 }
 
 // A copy to a node that is lost may never be told to have ended.

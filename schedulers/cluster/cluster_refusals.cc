@@ -100,7 +100,7 @@ bool ClusterState::OthersServe(const NodeState& node, const std::vector<NodeId>&
   const auto serves = [&](std::uint32_t Slots::*kind) {
     if (node.slots.*kind == 0) return true;
     return std::any_of(nodes_.begin(), nodes_.end(), [&](const NodeState& other) {
-      return other.alive && !other.drained && other.slots.*kind > 0 && other.id != node.id &&
+      return other.InUse() && other.slots.*kind > 0 && other.id != node.id &&
              std::find(without.begin(), without.end(), other.id) == without.end();
     });
   };
@@ -112,7 +112,7 @@ std::vector<NodeId> ClusterState::ToAvoid() const {
   std::vector<std::tuple<std::size_t, Micros, NodeId>> worst;
   for (const auto& [node, jobs] : blames_) {
     const NodeState* host = FindNode(node);
-    if (jobs.size() < kBlamesToAvoid || host == nullptr || !host->alive || host->drained) continue;
+    if (jobs.size() < kBlamesToAvoid || host == nullptr || !host->InUse()) continue;
     worst.emplace_back(jobs.size(), AvoidedUntil(node), node);
   }
   std::sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {

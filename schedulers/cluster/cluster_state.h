@@ -76,7 +76,9 @@ struct NodeState {
   std::vector<TaskId> outputs;
   std::size_t prune_at = 64;
 
-  [[nodiscard]] bool TakesTasks() const { return alive && !drained && !avoided; }
+  // A node in use may run attempts. It takes another task only if it is not avoided either.
+  [[nodiscard]] bool InUse() const { return alive && !drained; }
+  [[nodiscard]] bool TakesTasks() const { return InUse() && !avoided; }
   [[nodiscard]] std::uint32_t Used(TaskKind kind) const { return kind == TaskKind::kMap ? used.maps : used.reduces; }
   // Returns how many of the running tasks count towards the limit of both kinds together. All count except reduces
   // beyond their own limit that do not compute. Such reduces may wait for maps, so they keep no slot from maps.
@@ -344,8 +346,8 @@ class ClusterState {
   // changed.
   void RefreshAvoided();
   [[nodiscard]] std::vector<NodeId> ToAvoid() const;
-  // Returns true if, for each kind of slot that the node has, another node has such slots, is alive and not drained,
-  // and is not in `without`.
+  // Returns true if, for each kind of slot that the node has, another node in use has such slots and is not in
+  // `without`.
   [[nodiscard]] bool OthersServe(const NodeState& node, const std::vector<NodeId>& without) const;
   // Returns true if this number of nodes is a small enough part of the live nodes to be refused or avoided.
   [[nodiscard]] bool AreFew(std::uint64_t nodes) const { return nodes * kRefusableShare < live_nodes_; }

@@ -46,7 +46,7 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Micro
   TaskState& task = job.Tasks(id.kind)[id.index];
   NodeState& host = Node(node);
   SCHED_CHECK(!task.done && attempt.number == task.launched, ToText(attempt));
-  SCHED_CHECK(host.alive && !host.drained, ToText(attempt) + " on n" + std::to_string(node.value));
+  SCHED_CHECK(host.InUse(), ToText(attempt) + " on n" + std::to_string(node.value));
   if (task.pending()) {
     ErasePending(job, id);
     ++RunningTasks(job.progress, id.kind);

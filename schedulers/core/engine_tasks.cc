@@ -47,7 +47,7 @@ bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   const TaskState* task = FindTask(event.attempt.task);
   if (task == nullptr || task->done || event.attempt.number != task->launched) return false;
   const NodeState* node = state.FindNode(event.node);
-  if (node == nullptr || !node->alive || node->drained || node->running.size() >= kMaxRunning) return false;
+  if (node == nullptr || !node->InUse() || node->running.size() >= kMaxRunning) return false;
   // The end of a job that let this one go may be forgotten, and a standstill that did so is no event.
   if (state.FindJob(event.attempt.task.job)->held) state.ReleaseHeld();
   state.Resume(event.attempt.task);

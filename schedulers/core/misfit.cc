@@ -26,7 +26,7 @@ Room RoomOn(const ClusterState& state, Places places, const BytesByNode& freed) 
   Room room;
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
     const NodeState* node = state.FindNode(NodeId{id});
-    if (node == nullptr || !node->alive || node->drained || node->limits.maps == 0) continue;
+    if (node == nullptr || !node->InUse() || node->limits.maps == 0) continue;
     if (node->avoided && places == Places::kThatTakeMaps) continue;
     const std::uint64_t free = node->free_bytes.value_or(0) + (id < freed.size() ? freed[id] : 0);
     const std::uint64_t bytes = free - std::min(free, node->reserved_bytes);

@@ -290,7 +290,7 @@ TEST(LeavingTest, WhileNothingCanBeStoredNobodyIsToldThatANodeMayGo) {
 
 bool TakesTasks(SimulatedCluster& cluster, std::uint32_t worker) {
   const auto* node = cluster.control().jobs().cluster().FindNode(NodeOf(cluster, worker).number);
-  return node != nullptr && node->alive && !node->drained;
+  return node != nullptr && node->InUse();
 }
 
 constexpr Micros kSlow = 3 * kSecond, kFast = 10 * kMillisecond;
