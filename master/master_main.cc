@@ -57,7 +57,7 @@ rpc::ServerLimits LimitsOf(const MasterConfig& config, std::uint64_t descriptors
 }
 
 daemon::Health HealthOf(Control& control) {
-  const ClusterSummary summary = Summarize(control);
+  const ClusterSummary summary = Summarize(control.summary());
   return {FaultsOf(summary), WarningsOf(summary)};
 }
 
@@ -163,12 +163,12 @@ Status Serve(const MasterConfig& config, const Log& log) {
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
-  log->info("the master of cluster {} serves at {} with scheduler {}", control->cluster(), address,
-            control->scheduler());
+  log->info("the master of cluster {} serves at {} with scheduler {}", control->identity().cluster, address,
+            control->scheduler().name());
   if (!config.address_file.empty()) MILLRACE_TRY(TellAddress(config.address_file, address + "\n"));
   MILLRACE_ASSIGN(const std::unique_ptr<daemon::HealthPages> pages,
                   daemon::HealthPages::Start(config.health_listen, log));
-  manager.Ready("serves cluster " + control->cluster() + " at " + address);
+  manager.Ready("serves cluster " + control->identity().cluster + " at " + address);
   server->AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
       .exclusiveJoin(manager.TellAlive(timer))

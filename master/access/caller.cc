@@ -58,6 +58,11 @@ Status Caller::AuditedLook(std::string_view call, std::string_view path, Status 
   return told ? Audited(call, AuditedPath(path), std::move(outcome)) : outcome;
 }
 
+dfs::Principal Callers::PrincipalOf(const std::string& user) const {
+  if (!binds_) return dfs::Everybody();
+  return {.user = user, .groups = rules_.GroupsOf(user), .superuser = rules_.IsAdministrator(user)};
+}
+
 std::string AuditedPath(std::string_view path) { return Quote(path, std::string_view::npos); }
 
 }  // namespace millrace::master

@@ -4,6 +4,7 @@
 // do everything, and its name is the one that the call gives. Thread rule: the control thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -58,6 +59,25 @@ class Caller {
   AuditLog& audit_;
   const rpc::Peer peer_;
   const std::string user_;
+};
+
+// Callers makes the Caller of each connection, and knows the rights of users who have none.
+class Callers {
+ public:
+  // `binds` says that the rules matter (there is TLS). Requires: `rules` and `audit` outlive this and every caller.
+  Callers(const AccessRules& rules, AuditLog& audit, bool binds) : rules_(rules), audit_(audit), binds_(binds) {}
+
+  // Makes the Caller of one connection. Without an argument the Caller may do everything, as without TLS.
+  [[nodiscard]] std::shared_ptr<const Caller> Make(const rpc::Peer& peer = {}) const {
+    return std::make_shared<const Caller>(rules_, audit_, peer);
+  }
+  // Returns the rights that a user has now, for work on the user's behalf that no connection of theirs asks for.
+  [[nodiscard]] dfs::Principal PrincipalOf(const std::string& user) const;
+
+ private:
+  const AccessRules& rules_;
+  AuditLog& audit_;
+  const bool binds_;
 };
 
 // Returns the path as the audit log shows it: quoted and in full.

@@ -33,6 +33,7 @@ class FileSystem {
 
   [[nodiscard]] const dfs::Namespace& names() const { return names_; }
   [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
+  [[nodiscard]] const dfs::BlockManager& blocks() const { return blocks_; }
 
   // Sets whether the database may be older than the answers that clients have had (doubt.h). If so, a block that loses
   // its file counts as unknown and not as removed, unless it was allocated after the doubt began.

@@ -11,9 +11,16 @@
 #include "base/kv/key_value_store.h"
 #include "base/kv/mirrored_store.h"
 #include "base/kv/rocks_store.h"
+#include "base/release.h"
 #include "base/status.h"
 
 namespace millrace::master {
+
+// Who a master is.
+struct Identity {
+  std::string cluster;  // base/cluster_id.h
+  Release release;
+};
 
 // Returns the id; kNotFound if the store contains none, kCorrupt if the stored value is not an id.
 [[nodiscard]] Result<std::string> ReadClusterId(const KeyValueStore& store);

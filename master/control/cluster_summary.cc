@@ -7,31 +7,30 @@
 #include <map>
 #include <utility>
 
-#include "master/control/control.h"
 #include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::master {
 namespace {
 
-void CountNodes(Control& control, ClusterSummary* summary) {
+void CountNodes(const SummaryParts& master, ClusterSummary* summary) {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> releases;
-  for (const auto& [number, node] : control.nodes().all()) {
-    if (control.workers().Awaits(node)) ++summary->awaited;
+  for (const auto& [number, node] : master.nodes.all()) {
+    if (master.workers.Awaits(node)) ++summary->awaited;
     if (!node.alive) {
-      if (!control.workers().Awaits(node)) ++summary->lost;
+      if (!master.workers.Awaits(node)) ++summary->lost;
       continue;
     }
     ++summary->live;
     if (node.Drains()) ++summary->draining;
     if (node.leaving) {
       summary->leaving.push_back({number, node.facts.host, node.leaving->reason,
-                                  std::max<Micros>(0, node.leaving->at - control.Awake()),
-                                  control.workers().StandOf(node)});
+                                  std::max<Micros>(0, node.leaving->at - master.clock.Awake()),
+                                  master.workers.StandOf(node)});
     }
-    if (control.jobs().cluster().Avoids(number)) ++summary->avoided;
+    if (master.jobs.cluster().Avoids(number)) ++summary->avoided;
     if (node.full || node.no_room) summary->full.push_back(NameOf(node));
     if (node.ailing) summary->ailing.push_back(NameOf(node) + " (" + node.ailing->diagnosis.reason + ")");
-    const auto [maps, reduces] = control.jobs().RunningOn(number);
+    const auto [maps, reduces] = master.jobs.RunningOn(number);
     summary->map_slots += node.facts.map_slots;
     summary->reduce_slots += node.facts.reduce_slots;
     summary->maps_running += maps;
@@ -87,25 +86,25 @@ std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
 
 }  // namespace
 
-ClusterSummary Summarize(Control& control) {
+ClusterSummary Summarize(const SummaryParts& master) {
   ClusterSummary summary;
-  summary.cluster = control.cluster();
-  summary.master = control.release();
-  summary.up = control.Up();
-  summary.scheduler = control.scheduler();
-  CountNodes(control, &summary);
-  CountJobs(control.jobs(), &summary);
-  summary.files = control.files().names().Total();
-  summary.blocks = control.files().blocks().Health();
-  summary.awaiting = control.workers().AwaitedLine();
-  summary.scheduler_file = control.scheduler_file().Line();
-  summary.access_file = control.access_file().Line();
-  summary.certificates = control.Certificates();
-  summary.now = control.WallTime();
-  summary.audit_problem = control.audit().problem();
-  summary.read_only = control.CheckChange().message();
-  summary.doubt = control.doubt().Line(control.Now());
-  summary.copy_problem = control.CopyProblem();
+  summary.cluster = master.identity.cluster;
+  summary.master = master.identity.release;
+  summary.up = master.clock.Up();
+  summary.scheduler = master.scheduler.name();
+  CountNodes(master, &summary);
+  CountJobs(master.jobs, &summary);
+  summary.files = master.files.names().Total();
+  summary.blocks = master.files.blocks().Health();
+  summary.awaiting = master.workers.AwaitedLine();
+  summary.scheduler_file = master.scheduler_file.Line();
+  summary.access_file = master.access_file.Line();
+  summary.certificates = master.certificates.All();
+  summary.now = master.clock.Wall();
+  summary.audit_problem = master.audit.problem();
+  summary.read_only = master.room.CheckChange().message();
+  summary.doubt = master.age.Line(master.clock.Now());
+  if (master.copy_problem) summary.copy_problem = master.copy_problem();
   return summary;
 }
 

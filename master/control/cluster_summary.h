@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,40 @@
 #include "base/tls/expiry.h"
 #include "dfs/name/block_manager.h"
 #include "dfs/name/namespace.h"
+#include "master/access/audit_log.h"
 #include "master/cluster/clearance.h"
+#include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
+#include "master/control/access_file.h"
+#include "master/control/certificate_watch.h"
+#include "master/control/cluster_record.h"
+#include "master/control/database_age.h"
+#include "master/control/disk_room.h"
+#include "master/control/master_clock.h"
+#include "master/control/scheduler_choice.h"
+#include "master/control/scheduler_file.h"
+#include "master/control/workers.h"
+#include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
 
-class Control;
+// What a summary is made of.
+struct SummaryParts {
+  const Identity& identity;
+  const MasterClock& clock;
+  const FileSystem& files;
+  const NodeTable& nodes;
+  const JobTracker& jobs;
+  const Workers& workers;
+  const DiskRoom& room;
+  const DatabaseAge& age;
+  const SchedulerChoice& scheduler;
+  const SchedulerFile& scheduler_file;
+  const AccessFile& access_file;
+  const AuditLog& audit;
+  const CertificateWatch& certificates;
+  const std::function<std::string()>& copy_problem;  // returns why the second copy is not kept; may be empty
+};
 
 struct ClusterSummary {
   std::string cluster;  // base/cluster_id.h
@@ -57,7 +86,7 @@ struct ClusterSummary {
 };
 
 // O(nodes + live jobs)
-[[nodiscard]] ClusterSummary Summarize(Control& control);
+[[nodiscard]] ClusterSummary Summarize(const SummaryParts& master);
 
 // Returns why the cluster does not work or data is missing, one line for each reason, each with what to do; empty if
 // all is well.

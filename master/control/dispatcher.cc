@@ -23,14 +23,13 @@ constexpr std::size_t kDeletesPerMessage = 10'000;
 }  // namespace
 
 Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-                       const WriteOrders& write_orders, GrantFor grant_for, kj::TaskSet& tasks, Refused refused,
-                       OutputCopied output_copied, Log log)
+                       const BlockTokens& tokens, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied,
+                       Log log)
     : timer_(timer),
       files_(files),
       nodes_(nodes),
       jobs_(jobs),
-      write_orders_(write_orders),
-      grant_for_(std::move(grant_for)),
+      tokens_(tokens),
       tasks_(tasks),
       refused_(std::move(refused)),
       output_copied_(std::move(output_copied)),
@@ -101,7 +100,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     auto request = it->second.control.launchMapRequest();
     ToWire(order.attempt, request.initAttempt());
     const MapSplits& of_map = splits->at(order.attempt.task.index);
-    WriteInputs(of_map, files_, nodes_, nodes_.Find(order.node), grant_for_(record),
+    WriteInputs(of_map, files_, nodes_, nodes_.Find(order.node), tokens_.GrantTo(record.request.owner),
                 request.initInputs(static_cast<unsigned>(of_map.size())));
     request.setCrossing(jobs_.CrossingShare(order.node));
     const std::vector<sched::RecordPlace> left_out = jobs_.LeftOutBy(order.attempt);
@@ -201,8 +200,8 @@ void Dispatcher::Copy(const dfs::ReplicateWork& copy) {
   for (unsigned i = 0; i < targets.size(); ++i) {
     if (const NodeRecord* node = nodes_.Find(copy.to[i])) Write(*node, targets[i]);
   }
-  const std::string token = write_orders_.TokenFor(copy);
-  if (write_orders_.TakesTokens(copy.from) && write_orders_.TakeTokens(copy.to)) {
+  const std::string token = tokens_.TokenFor(copy);
+  if (tokens_.TakesTokens(copy.from) && tokens_.TakeTokens(copy.to)) {
     request.setToken(ToData(token));
     return Detach("copy a block", copy.from, request.send().ignoreResult());
   }
@@ -216,7 +215,7 @@ kj::Promise<void> Dispatcher::AllowWrite(const std::vector<NodeId>& nodes, dfs::
   kj::Vector<kj::Promise<void>> calls;
   for (const NodeId node : nodes) {
     const auto it = peers_.find(node);
-    if (token.empty() || it == peers_.end() || !write_orders_.TakesTokens(node)) continue;
+    if (token.empty() || it == peers_.end() || !tokens_.TakesTokens(node)) continue;
     auto request = it->second.control.allowWriteRequest();
     request.setBlock(block);
     request.setToken(ToData(token));

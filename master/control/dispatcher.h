@@ -13,12 +13,11 @@
 
 #include "base/log.h"
 #include "base/protocol/worker.capnp.h"
-#include "base/tls/token.h"
 #include "dfs/name/block_manager.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/control/announcements.h"
-#include "master/control/write_orders.h"
+#include "master/control/block_tokens.h"
 #include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
@@ -26,12 +25,11 @@ namespace millrace::master {
 class Dispatcher {
  public:
   using Refused = std::function<void(NodeId node, const AttemptId& attempt, const std::string& reason)>;
-  // Returns the grant by which a job's tasks may read its input.
-  using GrantFor = std::function<tls::Grant(const JobRecord& record)>;
   using OutputCopied = std::function<void(const OutputCopyOrder& copy, const Status& status)>;
+  // `refused` is told of the attempts that workers refuse, `output_copied` what became of each copy of an output; both
+  // after Send has returned. Requires: all other arguments and this outlive `tasks`.
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-             const WriteOrders& write_orders, GrantFor grant_for, kj::TaskSet& tasks, Refused refused,
-             OutputCopied output_copied, Log log);
+             const BlockTokens& tokens, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied, Log log);
 
   void Connect(NodeId node, worker::wire::WorkerControl::Client control);
   void Disconnect(NodeId node);
@@ -49,8 +47,11 @@ class Dispatcher {
   // Resolves to true if the node answers within `limit`, otherwise to false; at once to false if it is not connected.
   // Never rejects.
   [[nodiscard]] kj::Promise<bool> Answers(NodeId node, kj::Duration limit);
-  // Asks the node to read the replica. Never rejects.
+  // Asks the node to read the replica. The node reports what it finds before it answers. Never rejects; the state is
+  // kUnreachable if there is no answer.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeId node, dfs::BlockId block);
+  // Does what Verify does, but nobody waits for the answer.
+  void VerifyLater(NodeId node, dfs::BlockId block) { tasks_.add(Verify(node, block).ignoreResult()); }
 
  private:
   void Copy(const dfs::ReplicateWork& copy);
@@ -70,8 +71,7 @@ class Dispatcher {
   const FileSystem& files_;
   const NodeTable& nodes_;
   const JobTracker& jobs_;
-  const WriteOrders& write_orders_;
-  GrantFor grant_for_;
+  const BlockTokens& tokens_;
   kj::TaskSet& tasks_;
   Refused refused_;
   OutputCopied output_copied_;

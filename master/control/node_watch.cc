@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "master/control/control.h"
-
 namespace millrace::master {
 namespace {
 
@@ -17,6 +15,17 @@ const char* InWords(Ailment ailment) {
 
 }  // namespace
 
+void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks) {
+  blocks.SetLeaving(node.number, node.leaving.has_value());
+  blocks.SetAiling(node.number, node.ailing.has_value());
+  blocks.SetDraining(node.number, node.Drains());
+}
+
+void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks, JobTracker& jobs, Step* step) {
+  FollowDraining(node, blocks);
+  jobs.NodeTakesTasks(node.number, node.TakesTasks(), step);
+}
+
 void NodeWatch::Heard(NodeId node, const std::vector<DiskPace>& disks, const std::vector<UnreachedPeer>& unreached) {
   Said& said = said_[node];
   said = {};
@@ -24,22 +33,22 @@ void NodeWatch::Heard(NodeId node, const std::vector<DiskPace>& disks, const std
   for (const DiskPace& disk : disks) {
     if (said.pace.syncs == 0 || rank(disk) > rank(said.pace)) said.pace = disk;
   }
-  if (NodeRecord* record = control_.nodes().Find(node)) record->pace = said.pace;
+  if (NodeRecord* record = nodes_.Find(node)) record->pace = said.pace;
   for (const UnreachedPeer& peer : unreached) {
     if (const auto other = At(peer)) said.unreached[*other] = peer.failures;
   }
 }
 
 std::optional<NodeId> NodeWatch::At(const UnreachedPeer& peer) const {
-  for (const auto& [number, node] : control_.nodes().all()) {
+  for (const auto& [number, node] : nodes_.all()) {
     if (node.alive && node.facts.port == peer.port && node.facts.host == peer.host) return number;
   }
   return std::nullopt;
 }
 
 void NodeWatch::Doubt(NodeId node) {
-  const NodeRecord* record = control_.nodes().Find(node);
-  if (record != nullptr && record->alive) doubted_[node] = control_.Awake();
+  const NodeRecord* record = nodes_.Find(node);
+  if (record != nullptr && record->alive) doubted_[node] = clock_.Awake();
 }
 
 void NodeWatch::Forget(NodeId node) {
@@ -48,7 +57,7 @@ void NodeWatch::Forget(NodeId node) {
 }
 
 std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
-  std::erase_if(doubted_, [&](const auto& doubt) { return control_.Awake() - doubt.second >= kDoubtedFor; });
+  std::erase_if(doubted_, [&](const auto& doubt) { return clock_.Awake() - doubt.second >= kDoubtedFor; });
   std::set<NodeId> wanted;
   for (const auto& [node, since] : doubted_) wanted.insert(node);
   bool concerned = doubted_.contains(asker);
@@ -60,7 +69,7 @@ std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
   }
   std::vector<NodeId> look;
   const auto add = [&](NodeId node) {
-    const NodeRecord* record = control_.nodes().Find(node);
+    const NodeRecord* record = nodes_.Find(node);
     if (node != asker && record != nullptr && record->alive && look.size() < kMostLooks) look.push_back(node);
   };
   // Those first who are in doubt, in turns if they are too many.
@@ -70,7 +79,7 @@ std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
   for (auto at = wanted.begin(); at != from; ++at) add(*at);
   if (!look.empty()) last_doubted = look.back();
   // Of its own accord it looks at one after the other, and at many at once while something is wrong with it.
-  const auto& all = control_.nodes().all();
+  const auto& all = nodes_.all();
   const std::size_t most = concerned ? kMostLooks : std::min(kMostLooks, look.size() + 1);
   for (std::size_t left = all.size(); left > 0 && look.size() < most; --left) {
     auto at = all.upper_bound(next);
@@ -83,7 +92,7 @@ std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
 
 std::vector<NodeSigns> NodeWatch::Signs() const {
   std::vector<NodeSigns> signs;
-  for (const auto& [number, node] : control_.nodes().all()) {
+  for (const auto& [number, node] : nodes_.all()) {
     if (!node.alive || node.Drains()) continue;
     NodeSigns& sign = signs.emplace_back(NodeSigns{number, node.facts.map_slots, node.facts.reduce_slots, {}, {}});
     if (node.no_room) sign.map_slots = sign.reduce_slots = 0;
@@ -98,22 +107,22 @@ std::vector<NodeSigns> NodeWatch::Signs() const {
 }
 
 void NodeWatch::Judge() {
-  if (!control_.config().avoid_ailing) return;
-  const std::map<NodeId, Diagnosis>& ailing = judge_.Judge(Signs(), control_.Awake());
+  if (!avoid_) return;
+  const std::map<NodeId, Diagnosis>& ailing = judge_.Judge(Signs(), clock_.Awake());
   std::vector<NodeId> numbers;
-  for (const auto& [number, node] : control_.nodes().all()) {
+  for (const auto& [number, node] : nodes_.all()) {
     if (node.alive && (node.ailing || ailing.contains(number))) numbers.push_back(number);
   }
   for (const NodeId number : numbers) {
     const auto found = ailing.find(number);
-    Follow(*control_.nodes().Find(number), found == ailing.end() ? nullptr : &found->second);
+    Follow(*nodes_.Find(number), found == ailing.end() ? nullptr : &found->second);
   }
 }
 
 void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
   const bool news = !node.ailing != (diagnosis == nullptr) ||
                     (diagnosis != nullptr && node.ailing->diagnosis.ailment != diagnosis->ailment);
-  const Micros since = node.ailing ? node.ailing->since : control_.Awake();
+  const Micros since = node.ailing ? node.ailing->since : clock_.Awake();
   if (diagnosis == nullptr) {
     node.ailing.reset();
   } else {
@@ -121,20 +130,19 @@ void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
   }
   if (!news) return;
   const std::string worker = fmt::format("worker {} at {}:{}", node.number.value, node.facts.host, node.facts.port);
-  Step step = control_.Begin();
-  control_.workers().FollowDraining(node, &step);
+  Step step = steps_.Begin();
+  FollowDraining(node, blocks_, jobs_, &step);
   if (diagnosis == nullptr && node.Drains()) {
-    control_.log()->info("{} is drained, and is no longer looked after", worker);
+    log_->info("{} is drained, and is no longer looked after", worker);
   } else if (diagnosis == nullptr) {
-    control_.log()->info("{}: it is well again, and gets tasks and blocks", worker);
+    log_->info("{}: it is well again, and gets tasks and blocks", worker);
   } else {
-    control_.log()->warn(
-        "{} is ailing: {}: {}; no tasks go there, and no blocks that others can take, until it is well", worker,
-        InWords(diagnosis->ailment), diagnosis->reason);
+    log_->warn("{} is ailing: {}: {}; no tasks go there, and no blocks that others can take, until it is well", worker,
+               InWords(diagnosis->ailment), diagnosis->reason);
     if (diagnosis->ailment == Ailment::kOutOfReach)
-      control_.jobs().GiveUpOn(node.number, "its node is out of reach: " + diagnosis->reason, &step);
+      jobs_.GiveUpOn(node.number, "its node is out of reach: " + diagnosis->reason, &step);
   }
-  control_.FinishLazily(std::move(step));
+  steps_.FinishLazily(std::move(step));
 }
 
 }  // namespace millrace::master

@@ -13,16 +13,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
+#include "base/log.h"
+#include "dfs/name/block_manager.h"
 #include "master/cluster/node_judge.h"
 #include "master/cluster/node_table.h"
+#include "master/control/master_clock.h"
+#include "master/control/steps.h"
+#include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
-
-class Control;
 
 // A worker that another one could not reach at its last look, or to which a transfer could not connect.
 struct UnreachedPeer {
@@ -31,13 +35,26 @@ struct UnreachedPeer {
   std::uint32_t failures = 0;  // failed looks in a row; 0: no look yet
 };
 
+// These make the blocks, or the blocks and the tasks, of a node follow its record: whether it drains, leaves or ails.
+void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks);
+void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks, JobTracker& jobs, Step* step);
+
 class NodeWatch {
  public:
   static constexpr std::size_t kMostLooks = 8;         // by one worker after one heartbeat
   static constexpr std::uint32_t kLeastFailures = 2;   // failed looks in a row that make an accusation
   static constexpr Micros kDoubtedFor = 10 * kSecond;  // how long others look at a node that a writer failed to reach
 
-  explicit NodeWatch(Control& control) : control_(control) {}  // Requires: `control` outlives this
+  // With `avoid` (master.avoid_ailing), work is kept from nodes that ail. Requires: the other arguments outlive this.
+  NodeWatch(bool avoid, const MasterClock& clock, dfs::BlockManager& blocks, NodeTable& nodes, JobTracker& jobs,
+            Steps& steps, Log log)
+      : avoid_(avoid),
+        clock_(clock),
+        blocks_(blocks),
+        nodes_(nodes),
+        jobs_(jobs),
+        steps_(steps),
+        log_(std::move(log)) {}
 
   // Takes in the reports of a worker's heartbeat.
   void Heard(NodeId node, const std::vector<DiskPace>& disks, const std::vector<UnreachedPeer>& unreached);
@@ -60,7 +77,13 @@ class NodeWatch {
   void Follow(NodeRecord& node, const Diagnosis* diagnosis);
   [[nodiscard]] std::optional<NodeId> At(const UnreachedPeer& peer) const;  // nothing if no live node has this address
 
-  Control& control_;
+  const bool avoid_;
+  const MasterClock& clock_;
+  dfs::BlockManager& blocks_;
+  NodeTable& nodes_;
+  JobTracker& jobs_;
+  Steps& steps_;
+  const Log log_;
   NodeJudge judge_;
   std::map<NodeId, Said> said_;       // by live workers
   std::map<NodeId, Micros> doubted_;  // when a writer last failed to reach the node

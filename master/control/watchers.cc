@@ -76,7 +76,7 @@ void Watchers::TellOne(JobId job, std::uint64_t id) {
     if (std::exchange(still->second.again, false)) TellOne(job, id);
   };
   // The failure is ignored: a client that is gone drops its subscription.
-  tasks_.add(kept_()
+  tasks_.add(commits_.Kept()
                  .then([request = kj::mv(request)]() mutable { return request.send().ignoreResult(); })
                  .catch_([](kj::Exception&&) {})
                  .then(kj::mv(idle)));

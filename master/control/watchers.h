@@ -6,12 +6,12 @@
 #include <kj/async.h>
 #include <kj/timer.h>
 
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/protocol/master.capnp.h"
+#include "master/control/commit_gate.h"
 #include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
@@ -20,9 +20,9 @@ class Watchers {
  public:
   static constexpr kj::Duration kPause = 100 * kj::MILLISECONDS;
 
-  // The promise of `kept` resolves when the present state of `jobs` is on disk.
-  Watchers(kj::Timer& timer, const JobTracker& jobs, std::function<kj::Promise<void>()> kept, kj::TaskSet& tasks)
-      : timer_(timer), jobs_(jobs), kept_(std::move(kept)), tasks_(tasks) {}
+  // `commits` keeps the changes of `jobs`. Requires: all arguments and this outlive `tasks`.
+  Watchers(kj::Timer& timer, const JobTracker& jobs, CommitGate& commits, kj::TaskSet& tasks)
+      : timer_(timer), jobs_(jobs), commits_(commits), tasks_(tasks) {}
 
   // Notifies the watcher of changes until the subscription is dropped. Requires: this outlives every subscription's
   // connection.
@@ -44,7 +44,7 @@ class Watchers {
 
   kj::Timer& timer_;
   const JobTracker& jobs_;
-  const std::function<kj::Promise<void>()> kept_;
+  CommitGate& commits_;
   kj::TaskSet& tasks_;
   std::map<JobId, std::map<std::uint64_t, Watcher>> watchers_;
   std::set<JobId> changed_;

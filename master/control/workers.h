@@ -12,27 +12,52 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "base/log.h"
 #include "base/moment.h"
 #include "base/rpc/transport.h"
 #include "base/status.h"
 #include "master/cluster/clearance.h"
+#include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
+#include "master/control/cluster_record.h"
+#include "master/control/database_age.h"
+#include "master/control/disk_room.h"
 #include "master/control/dispatcher.h"
+#include "master/control/master_clock.h"
+#include "master/control/master_config.h"
 #include "master/control/node_watch.h"
+#include "master/control/steps.h"
 #include "master/control/worker_sessions.h"
 #include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
 
-class Control;
+// What the workers' arrivals and losses change, and what tells of them.
+struct WorkersParts {
+  const MasterConfig& config;
+  const Identity& identity;
+  const MasterClock& clock;
+  kj::Timer& timer;
+  const DiskRoom& room;
+  FileSystem& files;
+  NodeTable& nodes;
+  JobTracker& jobs;
+  Steps& steps;
+  DatabaseAge& age;
+  NodeWatch& watch;
+  Dispatcher& dispatcher;
+  rpc::Dialer* dialer;  // reaches the workers' ports; null: workers are taken at their word
+  bool asks_workers;    // with `dialer`: whether the process that registers must answer at the worker's address
+  kj::TaskSet& tasks;
+  Log log;
+};
 
 class Workers {
  public:
-  // Requires: all arguments outlive this. `dialer` reaches the workers' ports; without it workers are taken at their
-  // word.
-  Workers(Control& control, Dispatcher& dispatcher, rpc::Dialer* dialer, kj::TaskSet& tasks)
-      : control_(control), dispatcher_(dispatcher), dialer_(dialer), tasks_(tasks), watch_(control) {}
+  // Requires: the parts and this outlive the tasks.
+  explicit Workers(WorkersParts parts) : master_(std::move(parts)) {}
 
   // Called when the master starts. The workers that jobs knew of have startup_grace to come back.
   void Start();
@@ -77,9 +102,6 @@ class Workers {
   // leaves is drained, whatever else was asked for. The data that only this node has is copied elsewhere before any
   // other.
   void Foretell(NodeId node, std::optional<Leaving> leaving);
-  // Drains the node as its record says, or takes it back into use.
-  void FollowDraining(const NodeRecord& node, Step* step);
-  [[nodiscard]] NodeWatch& watch() { return watch_; }
   // Gives up attempts that will not end before their node leaves, so that their tasks run elsewhere.
   void GiveUpLate();
   // Orders other nodes to copy the map outputs that only drained nodes have.
@@ -106,7 +128,7 @@ class Workers {
 
   // ---- whether a node may go ----
   // Returns the master's knowledge of the node; its writes, tasks and outputs only if it drains. The result of
-  // ClearanceOf may be shown to clients once every step finished so far is on disk (Control::Kept), since a restarted
+  // ClearanceOf may be shown to clients once every step finished so far is on disk (Steps::Kept), since a restarted
   // master might know otherwise.
   [[nodiscard]] NodeStand StandOf(const NodeRecord& node) const;
   // The blocks that a lost node takes with it.
@@ -139,7 +161,6 @@ class Workers {
   // Tries the worker's port until nobody listens there, and then gives the worker up.
   [[nodiscard]] kj::Promise<void> AskAfter(NodeId node, std::uint64_t epoch);
   void Lose(NodeId node);
-  void DrainBlocks(const NodeRecord& node);
   void TellLeaving(const NodeRecord& node) const;
   // Returns the workers of other storages at this address. An address belongs to one worker.
   [[nodiscard]] std::vector<NodeId> OthersAt(const WorkerFacts& facts) const;
@@ -150,13 +171,8 @@ class Workers {
   [[nodiscard]] kj::Promise<void> AwaitVacancyBut(const WorkerFacts& facts, std::map<NodeId, std::uint64_t> silent);
   [[nodiscard]] Status CheckForget(NodeId node, bool force) const;
 
-  Control& control_;
-  Dispatcher& dispatcher_;
-  rpc::Dialer* const dialer_;
-  kj::TaskSet& tasks_;
+  const WorkersParts master_;
   WorkerSessions sessions_;
-  NodeWatch watch_;
-  Micros started_ = 0;  // on the clock of Control::Awake
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
 };
 

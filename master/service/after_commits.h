@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
-#include "master/control/control.h"
+#include "master/control/steps.h"
 
 namespace millrace::master {
 
@@ -28,19 +28,19 @@ enum class AnswerRule : std::uint8_t {
 // Returns the rule of the call with these numbers of interface and method, as messages carry them.
 [[nodiscard]] AnswerRule RuleOf(std::uint64_t interface, std::uint16_t method);
 
-// Requires: the constructor of `Service` takes the arguments of this one.
+// Requires: the constructor of `Service` takes the arguments of this one after `steps`.
 template <class Service>
 class AfterCommits final : public Service {
  public:
   template <class... Args>
-  explicit AfterCommits(Control& control, Args&&... args)
-      : Service(control, std::forward<Args>(args)...), control_(control), self_(control.self()) {}
+  explicit AfterCommits(Steps& steps, Args&&... args)
+      : Service(std::forward<Args>(args)...), steps_(steps), self_(steps.self()) {}
 
   capnp::Capability::Server::DispatchCallResult dispatchCall(
       std::uint64_t interface, std::uint16_t method,
       capnp::CallContext<capnp::AnyPointer, capnp::AnyPointer> context) override {
     const AnswerRule rule = RuleOf(interface, method);
-    const std::uint64_t before = control_.last_step();
+    const std::uint64_t before = steps_.last();
     if (rule == AnswerRule::kNothing) return Service::dispatchCall(interface, method, context);
     try {
       auto result = Service::dispatchCall(interface, method, context);
@@ -67,16 +67,14 @@ class AfterCommits final : public Service {
         });
   }
   // A capability that waits may live longer than the master that served it.
-  static kj::Promise<void> Shown(Control* control, std::uint64_t step) {
-    if (control == nullptr) return rpc::ToException(Cancelled("the master stops"));
-    return control->Shown(step);
+  static kj::Promise<void> Shown(Steps* steps, std::uint64_t step) {
+    if (steps == nullptr) return rpc::ToException(Cancelled("the master stops"));
+    return steps->Shown(step);
   }
-  static kj::Promise<void> ShownAll(Control* control) {
-    return Shown(control, control == nullptr ? 0 : control->last_step());
-  }
+  static kj::Promise<void> ShownAll(Steps* steps) { return Shown(steps, steps == nullptr ? 0 : steps->last()); }
 
-  Control& control_;
-  const std::shared_ptr<Control* const> self_;
+  Steps& steps_;
+  const std::shared_ptr<Steps* const> self_;
 };
 
 }  // namespace millrace::master

@@ -11,7 +11,6 @@
 #include "base/rpc/deadline.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
-#include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
 #include "master/service/after_commits.h"
@@ -30,10 +29,10 @@ constexpr std::size_t kAttemptBytes = 96;                         // an AttemptS
 
 class JobServiceImpl : public wire::JobService::Server {
  public:
-  JobServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
-      : control_(control), caller_(std::move(caller)), user_(caller_->user()) {}
+  JobServiceImpl(const JobParts& parts, std::shared_ptr<const Caller> caller)
+      : master_(parts), caller_(std::move(caller)), user_(caller_->user()) {}
 
-  kj::Promise<void> submit(SubmitContext context) override { return Submit(context, control_.timer().now()); }
+  kj::Promise<void> submit(SubmitContext context) override { return Submit(context, master_.timer.now()); }
 
   // After a start of the master, blocks may be on workers that have not reported yet. If any are missing, the job waits
   // for the reports.
@@ -41,43 +40,42 @@ class JobServiceImpl : public wire::JobService::Server {
     JobRequest request = Require(Read(context.getParams().getRequest()));
     request.owner = caller_->OwnerOr(request.owner);
     const std::string on = Quote(request.name) + " to pool " + Quote(PoolOf(request));
-    if (const auto job = control_.jobs().FindToken(request.token)) {
+    if (const auto job = master_.jobs.FindToken(request.token)) {
       Require(CheckOwns("be told of", *job));
       context.getResults().setJob(job->value);
-      return control_.Kept();
+      return master_.steps.Kept();
     }
     if (const Status let_in = caller_->CheckSubmits(PoolOf(request)); !let_in.ok())
       Require(caller_->Audited("submit", on, let_in));
-    Require(control_.CheckChange());
+    Require(master_.room.CheckChange());
     Require(CheckExecutable(request.executable));
-    if (control_.workers().AwaitingReports() && control_.files().blocks().Health().missing > 0) {
-      return control_.workers().NextReport(since).then(
+    if (master_.workers.AwaitingReports() && master_.files.blocks().Health().missing > 0) {
+      return master_.workers.NextReport(since).then(
           [this, context, since]() mutable { return Submit(context, since); });
     }
-    if (!control_.NumberIsKept()) {
-      return control_.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });
+    if (!master_.steps.NumberIsKept()) {
+      return master_.steps.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });
     }
-    Step step = control_.Begin();
-    const Result<JobId> submitted = control_.jobs().Submit(std::move(request), &step, caller_->principal());
+    Step step = master_.steps.Begin();
+    const Result<JobId> submitted = master_.jobs.Submit(std::move(request), &step, caller_->principal());
     const JobId job = submitted.ok() ? *submitted : JobId{};
     Require(caller_->Audited("submit", submitted.ok() ? ToText(job) + ", " + on : on,
                              submitted.ok() ? Status::Ok() : submitted.status()));
-    control_.log()->info("{} submitted{}", ToText(job), ByUser());
+    master_.log->info("{} submitted{}", ToText(job), ByUser());
     context.getResults().setJob(job.value);
-    return control_.Finish(std::move(step));
+    return master_.steps.Finish(std::move(step));
   }
 
   // The client has seen it there, or stored it; but nobody needed it then.
   [[nodiscard]] Status CheckExecutable(const std::string& given) {
     MILLRACE_ASSIGN(const std::string path, dfs::CanonicalPath(given));
-    if (!dfs::IsWithin(path, dfs::kExecutablesDirectory) || control_.files().names().Stat(path).ok())
-      return Status::Ok();
+    if (!dfs::IsWithin(path, dfs::kExecutablesDirectory) || master_.files.names().Stat(path).ok()) return Status::Ok();
     return NotFound("its executable " + Quote(path) +
                     " is not there: it was removed, since no job had needed it for a while; submit it again");
   }
 
   kj::Promise<void> status(StatusContext context) override {
-    Write(Require(control_.jobs().View(Job(context))), context.getResults().initStatus());
+    Write(Require(master_.jobs.View(Job(context))), context.getResults().initStatus());
     return kj::READY_NOW;
   }
 
@@ -85,8 +83,8 @@ class JobServiceImpl : public wire::JobService::Server {
     const auto params = context.getParams();
     const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostJobs : params.getLimit(), kMostJobs);
     std::vector<JobView> views;
-    for (const JobId job : control_.jobs().JobsAfter(JobId{params.getAfter()}, limit + 1, params.getLiveOnly()))
-      views.push_back(Require(control_.jobs().View(job)));
+    for (const JobId job : master_.jobs.JobsAfter(JobId{params.getAfter()}, limit + 1, params.getLiveOnly()))
+      views.push_back(Require(master_.jobs.View(job)));
     const std::size_t count = AnswerBudget(limit).TakeFront(views, [](const JobView& view) { return BytesOf(view); });
     context.getResults().setMore(count < views.size());
     auto out = context.getResults().initJobs(static_cast<unsigned>(count));
@@ -96,8 +94,8 @@ class JobServiceImpl : public wire::JobService::Server {
 
   kj::Promise<void> watch(WatchContext context) override {
     const JobId job = Job(context);
-    Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
-    context.getResults().setSubscription(control_.watchers().Add(job, context.getParams().getWatcher()));
+    Write(Require(master_.jobs.View(job)), context.getResults().initStatus());
+    context.getResults().setSubscription(master_.watchers.Add(job, context.getParams().getWatcher()));
     return kj::READY_NOW;
   }
 
@@ -106,32 +104,32 @@ class JobServiceImpl : public wire::JobService::Server {
     std::string reason = ToString(context.getParams().getReason());
     Require(CheckLength("kill a job: the reason", reason, kLongestReason));
     Require(CheckManages("kill", "kill", job));
-    if (!control_.CheckChange().ok()) Require(control_.CheckMakesRoom(control_.jobs().BytesToKill(job)));
+    if (!master_.room.CheckChange().ok()) Require(master_.room.CheckMakesRoom(master_.jobs.BytesToKill(job)));
     if (reason.empty()) {
       reason = "killed on request" + ByUser();
     } else if (!user_.empty()) {
       reason += " (killed" + ByUser() + ")";
     }
-    Step step = control_.Begin();
-    Require(caller_->Audited("kill", ToText(job), control_.jobs().Kill(job, reason, &step)));
-    control_.log()->info("{}: {}", ToText(job), reason);
-    return control_.Finish(std::move(step));
+    Step step = master_.steps.Begin();
+    Require(caller_->Audited("kill", ToText(job), master_.jobs.Kill(job, reason, &step)));
+    master_.log->info("{}: {}", ToText(job), reason);
+    return master_.steps.Finish(std::move(step));
   }
 
   kj::Promise<void> setPriority(SetPriorityContext context) override {
-    Require(control_.CheckChange());
+    Require(master_.room.CheckChange());
     const JobId job = Job(context);
     const std::uint8_t priority = context.getParams().getPriority();
     Require(CheckManages("setPriority", "change the priority of", job));
-    Step step = control_.Begin();
+    Step step = master_.steps.Begin();
     Require(caller_->Audited("setPriority", ToText(job) + " to " + std::to_string(priority),
-                             control_.jobs().SetPriority(job, priority, &step)));
-    return control_.Finish(std::move(step));
+                             master_.jobs.SetPriority(job, priority, &step)));
+    return master_.steps.Finish(std::move(step));
   }
 
   kj::Promise<void> counters(CountersContext context) override {
     const auto params = context.getParams();
-    Counters counters = Require(control_.jobs().JobCounters(Job(context)));
+    Counters counters = Require(master_.jobs.JobCounters(Job(context)));
     const std::pair after(ToString(params.getAfterGroup()), ToString(params.getAfterName()));
     const bool from_first = after.first.empty() && after.second.empty();
     if (!from_first) counters.erase(counters.begin(), counters.upper_bound(after));
@@ -145,13 +143,13 @@ class JobServiceImpl : public wire::JobService::Server {
 
   kj::Promise<void> attempts(AttemptsContext context) override {
     const auto params = context.getParams();
-    const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(Job(context)));
+    const std::vector<AttemptRecord> all = Require(master_.jobs.Attempts(Job(context)));
     const std::size_t begin = std::min<std::size_t>(params.getAfter(), all.size());
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostAttempts : params.getLimit(), kMostAttempts);
     const std::size_t end =
         begin + AnswerBudget(limit).TakeFront(std::span(all).subspan(begin), [this](const AttemptRecord& record) {
-          const NodeRecord* node = control_.nodes().Find(record.node);
+          const NodeRecord* node = master_.nodes.Find(record.node);
           return kAttemptBytes + FieldBytes(record.reason) + (node == nullptr ? 0 : FieldBytes(node->facts.host));
         });
     auto out = context.getResults().initAttempts(static_cast<unsigned>(end - begin));
@@ -166,18 +164,18 @@ class JobServiceImpl : public wire::JobService::Server {
     const std::string name = ToText(attempt);
     Require(CheckManages("readLog", "read the logs of", attempt.task.job));
     NoteReading(attempt);
-    const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(attempt.task.job));
+    const std::vector<AttemptRecord> all = Require(master_.jobs.Attempts(attempt.task.job));
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
     if (found == all.end()) Require(NotFound("log of " + name + ": no such attempt"));
-    KJ_IF_MAYBE (worker, control_.FindWorker(found->node)) {
+    KJ_IF_MAYBE (worker, master_.dispatcher.Find(found->node)) {
       auto request = worker->readLogRequest();
       request.setAttempt(params.getAttempt());
       request.setStream(params.getStream());
       request.setOffset(params.getOffset());
       request.setLimit(params.getLimit());
       rpc::AllowCancellation(context);
-      return rpc::WithDeadline(control_.timer(), 10 * kj::SECONDS, "read the log of " + name,
+      return rpc::WithDeadline(master_.timer, 10 * kj::SECONDS, "read the log of " + name,
                                request.send().then([context](auto&& response) mutable {
                                  context.getResults().setData(response.getData());
                                  context.getResults().setSize(response.getSize());
@@ -193,7 +191,7 @@ class JobServiceImpl : public wire::JobService::Server {
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
     const Journal::Page page =
-        Require(control_.jobs().History(Job(context), params.getAfter(), params.getOffset(), limit));
+        Require(master_.jobs.History(Job(context), params.getAfter(), params.getOffset(), limit));
     const auto& lines = page.lines;
     auto results = context.getResults();
     auto out = results.initLines(static_cast<unsigned>(lines.size()));
@@ -212,7 +210,7 @@ class JobServiceImpl : public wire::JobService::Server {
   kj::Promise<void> mapLaunch(MapLaunchContext context) override {
     const AttemptId attempt = FromWire(context.getParams().getAttempt());
     Require(caller_->Audited("mapLaunch", ToText(attempt), CheckOwns("run a map again of", attempt.task.job)));
-    return control_.EndKept(attempt.task.job).then([this, attempt, context]() mutable {
+    return master_.steps.EndKept(attempt.task.job).then([this, attempt, context]() mutable {
       WriteLaunch(attempt, context.getResults());
     });
   }
@@ -227,7 +225,7 @@ class JobServiceImpl : public wire::JobService::Server {
 
   // These are for jobs that are remembered; the call itself says what it thinks of others.
   [[nodiscard]] bool IsOwn(JobId job) const {
-    const JobRecord* record = control_.jobs().FindRecord(job);
+    const JobRecord* record = master_.jobs.FindRecord(job);
     return user_.empty() || record == nullptr || record->request.owner == user_;
   }
   // A log is read in many calls; one line says that somebody reads another's.
@@ -236,12 +234,12 @@ class JobServiceImpl : public wire::JobService::Server {
     (void)caller_->Audited("readLog", ToText(attempt), Status::Ok());
   }
   [[nodiscard]] Status CheckOwns(std::string_view what, JobId job) const {
-    const JobRecord* record = control_.jobs().FindRecord(job);
+    const JobRecord* record = master_.jobs.FindRecord(job);
     return record == nullptr ? Status::Ok() : caller_->CheckOwns(what, ToText(job), record->request.owner);
   }
   // Writes a refusal to the audit log.
   [[nodiscard]] Status CheckManages(std::string_view call, std::string_view what, JobId job) const {
-    const JobRecord* record = control_.jobs().FindRecord(job);
+    const JobRecord* record = master_.jobs.FindRecord(job);
     if (record == nullptr) return Status::Ok();
     Status may = caller_->CheckManages(what, ToText(job), record->request.owner, PoolOf(record->request));
     return may.ok() ? may : caller_->Audited(call, ToText(job), std::move(may));
@@ -251,15 +249,15 @@ class JobServiceImpl : public wire::JobService::Server {
   [[nodiscard]] Status CheckReads(const std::string& path) const {
     if (path.empty()) return Status::Ok();  // numbers
     return caller_->AuditedLook("mapLaunch", path,
-                                control_.files().names().Check(dfs::Wish::kRead, path, caller_->principal()));
+                                master_.files.names().Check(dfs::Wish::kRead, path, caller_->principal()));
   }
 
   void WriteLaunch(const AttemptId& attempt, wire::JobService::MapLaunchResults::Builder out) {
-    const MapSplits splits = Require(control_.jobs().InputOfMap(attempt));
+    const MapSplits splits = Require(master_.jobs.InputOfMap(attempt));
     for (const Split& split : splits) Require(CheckReads(split.path));  // the answer has tokens for its blocks
-    const JobRecord& record = *control_.jobs().FindRecord(attempt.task.job);
+    const JobRecord& record = *master_.jobs.FindRecord(attempt.task.job);
     WriteSetup(record, out.initSetup());
-    WriteInputs(splits, control_.files(), control_.nodes(), nullptr, control_.GrantTo(user_),
+    WriteInputs(splits, master_.files, master_.nodes, nullptr, master_.tokens.GrantTo(user_),
                 out.initInputs(static_cast<unsigned>(splits.size())));
     out.setExecutable(ToData(record.request.executable));
     out.setExecutableBytes(record.request.executable_bytes);
@@ -273,14 +271,14 @@ class JobServiceImpl : public wire::JobService::Server {
   void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
     ToWire(record.attempt, out.initAttempt());
     out.setNode(record.node.value);
-    if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
+    if (const NodeRecord* node = master_.nodes.Find(record.node)) out.setHost(node->facts.host);
     out.setState(static_cast<wire::AttemptState>(record.state));
     out.setLaunched(record.launched);
     out.setEnded(record.ended);
     out.setReason(record.reason);
   }
 
-  Control& control_;
+  const JobParts master_;
   const std::shared_ptr<const Caller> caller_;
   const std::string user_;         // empty without TLS
   std::optional<AttemptId> read_;  // whose log was read last, of those that are another's
@@ -288,8 +286,8 @@ class JobServiceImpl : public wire::JobService::Server {
 
 }  // namespace
 
-wire::JobService::Client MakeJobService(Control& control, std::shared_ptr<const Caller> caller) {
-  return kj::heap<AfterCommits<JobServiceImpl>>(control, std::move(caller));
+wire::JobService::Client MakeJobService(const JobParts& parts, std::shared_ptr<const Caller> caller) {
+  return kj::heap<AfterCommits<JobServiceImpl>>(parts.steps, parts, std::move(caller));
 }
 
 }  // namespace millrace::master

@@ -1,6 +1,7 @@
 #include "master/service/master_service.h"
 
 #include <algorithm>
+#include <functional>
 #include <ranges>
 
 #include "base/protocol/call_rights.h"
@@ -12,11 +13,9 @@
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
 #include "master/service/after_commits.h"
-#include "master/service/caller_rights.h"
-#include "master/service/cluster_status.h"
 #include "master/service/job_service.h"
+#include "master/service/master_views.h"
 #include "master/service/name_service.h"
-#include "master/service/scheduler_view.h"
 #include "master/service/service_support.h"
 #include "master/service/worker_service.h"
 #include "schedulers/cluster/cluster_state.h"
@@ -58,13 +57,36 @@ std::string NodesText(const std::vector<NodeId>& nodes) {
   return (nodes.size() == 1 ? "node " : "nodes ") + text;
 }
 
+// What the calls of a client about the cluster use, and what they hand out.
+struct MasterParts {
+  const MasterConfig& config;
+  const Identity& identity;
+  const MasterClock& clock;
+  const DiskRoom& room;
+  const AccessRules& rules;
+  FileSystem& files;
+  NodeTable& nodes;
+  JobTracker& jobs;
+  const BlockTokens& tokens;
+  Steps& steps;
+  const DatabaseAge& age;
+  Workers& workers;
+  SchedulerChoice& scheduler;
+  const std::function<kj::Promise<BackupFacts>(const std::string& directory)>& back_up;  // may be empty
+  WorkerSessionParts sessions;
+  SchedulerViewParts scheduler_view;
+  SummaryParts summary;
+  Log log;
+};
+
 class MasterServiceImpl : public wire::Master::Server {
  public:
-  MasterServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
-      : control_(control),
+  MasterServiceImpl(const MasterParts& parts, std::shared_ptr<const Caller> caller,
+                    dfs::wire::NameService::Client names, wire::JobService::Client jobs)
+      : master_(parts),
         caller_(std::move(caller)),
-        names_(MakeNameService(control, caller_)),
-        jobs_(MakeJobService(control, caller_)),
+        names_(kj::mv(names)),
+        jobs_(kj::mv(jobs)),
         peer_(caller_->peer()) {}
 
   kj::Promise<void> names(NamesContext context) override {
@@ -72,14 +94,14 @@ class MasterServiceImpl : public wire::Master::Server {
     const bool silent = params.getProtocol() == 0 && params.getVersion().size() == 0;
     if (!silent || !told_its_release_) {
       Require(CheckReleases("this client", {ToString(params.getVersion()), params.getProtocol()}, "the master",
-                            control_.release()));
+                            master_.identity.release));
       told_its_release_ = true;
     }
     auto results = context.getResults();
     results.setService(names_);
-    results.setCluster(control_.cluster());
-    results.setVersion(control_.release().version);
-    results.setProtocol(control_.release().protocol);
+    results.setCluster(master_.identity.cluster);
+    results.setVersion(master_.identity.release.version);
+    results.setProtocol(master_.identity.release.protocol);
     return kj::READY_NOW;
   }
 
@@ -93,38 +115,37 @@ class MasterServiceImpl : public wire::Master::Server {
     facts.host = Require(HostOfWorker(facts.host, peer_));
     if (peer_.identity.role == tls::Role::kWorker) facts.certificate = ToText(peer_.identity);
     facts.remote = !peer_.address.empty() && !peer_.loopback;
-    Require(CheckReach(facts, control_.nodes()));
-    Require(control_.workers().CheckRelease(facts.host, facts.release));
-    Require(control_.workers().CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
-    Require(control_.workers().CheckCertificate(facts));
+    Require(CheckReach(facts, master_.nodes));
+    Require(master_.workers.CheckRelease(facts.host, facts.release));
+    Require(master_.workers.CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
+    Require(master_.workers.CheckCertificate(facts));
     rpc::AllowCancellation(context);  // a worker that has hung up meanwhile, and may be back already, is not admitted
-    return control_.workers()
-        .DialBack(facts)
-        .then([this, facts]() { return control_.workers().AwaitVacancy(facts); })
+    return master_.workers.DialBack(facts)
+        .then([this, facts]() { return master_.workers.AwaitVacancy(facts); })
         .then([this, facts, context]() mutable { return Admit(facts, context); });
   }
 
   kj::Promise<void> Admit(const WorkerFacts& facts, RegisterContext context) {
-    Require(control_.workers().CheckCertificate(facts));  // another may have come meanwhile
-    const std::string hidden = OutOfReach(facts, control_.nodes());
-    if (!hidden.empty()) control_.log()->warn("{}", hidden);
+    Require(master_.workers.CheckCertificate(facts));  // another may have come meanwhile
+    const std::string hidden = OutOfReach(facts, master_.nodes);
+    if (!hidden.empty()) master_.log->warn("{}", hidden);
     const auto params = context.getParams();
     const auto worker = params.getWorker();
     Workers::Registration registration =
-        Require(control_.workers().Register(facts, params.getControl(),
-                                            {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
-                                             ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())},
-                                            ReadLeaving(worker, control_.Awake()), Read(worker.getTold())));
+        Require(master_.workers.Register(facts, params.getControl(),
+                                         {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
+                                          ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())},
+                                         ReadLeaving(worker, master_.clock.Awake()), Read(worker.getTold())));
     auto results = context.getResults();
     results.setNode(registration.node.value);
-    results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
+    results.setSession(MakeWorkerSession(master_.sessions, registration.node, registration.epoch));
     auto settings = results.initSettings();
-    settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
-    settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
-    if (control_.token_key()) settings.setTokenKey(ToData(control_.token_key()->bytes()));
+    settings.setHeartbeatMillis(static_cast<std::uint32_t>(master_.config.heartbeat / kMillisecond));
+    settings.setLostAfterMillis(static_cast<std::uint32_t>(master_.config.lost_after / kMillisecond));
+    if (const std::string key = master_.tokens.read_key(); !key.empty()) settings.setTokenKey(ToData(key));
     settings.setOlder(registration.older);
-    if (!control_.Held()) Write(control_.lineage().now(), settings.initMoment());
-    settings.setWriteKey(ToData(control_.write_orders().key()));
+    if (!master_.room.Held()) Write(master_.age.now(), settings.initMoment());
+    settings.setWriteKey(ToData(master_.tokens.write_key()));
     const auto& reconciled = registration.reconciled;
     Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
     Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));
@@ -134,7 +155,7 @@ class MasterServiceImpl : public wire::Master::Server {
   }
 
   kj::Promise<void> nodes(NodesContext context) override {
-    const auto& all = control_.nodes().all();
+    const auto& all = master_.nodes.all();
     const auto begin = all.upper_bound(NodeId{context.getParams().getAfter()});
     const std::size_t count =
         AnswerBudget(kMostNodes).TakeFront(std::ranges::subrange(begin, all.end()), [](const auto& node) {
@@ -155,44 +176,44 @@ class MasterServiceImpl : public wire::Master::Server {
   }
 
   kj::Promise<void> Drain(const std::vector<NodeId>& nodes, bool drained, bool force) {
-    Require(control_.CheckChange());
+    Require(master_.room.CheckChange());
     for (const NodeId node : nodes) {
-      if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
+      if (master_.nodes.Find(node) == nullptr) Require(NoSuchNode(node));
     }
     if (drained && !force) {
-      Require(control_.nodes().CheckDraining(nodes, control_.files().blocks().MostWanted(),
-                                             [&](const NodeRecord& node) { return control_.workers().Awaits(node); }));
+      Require(master_.nodes.CheckDraining(nodes, master_.files.blocks().MostWanted(),
+                                          [&](const NodeRecord& node) { return master_.workers.Awaits(node); }));
     }
-    Step step = control_.Begin();
+    Step step = master_.steps.Begin();
     for (const NodeId node : nodes) {
-      Require(control_.nodes().SetDraining(node, drained, &step.batch));
-      const NodeRecord& record = *control_.nodes().Find(node);
-      control_.jobs().NodeDrained(node, !record.TakesTasks(), &step);
-      control_.workers().FollowDraining(record, &step);
+      Require(master_.nodes.SetDraining(node, drained, &step.batch));
+      const NodeRecord& record = *master_.nodes.Find(node);
+      master_.jobs.NodeDrained(node, !record.TakesTasks(), &step);
+      FollowDraining(record, master_.files.blocks(), master_.jobs, &step);
     }
-    return control_.Finish(std::move(step));
+    return master_.steps.Finish(std::move(step));
   }
 
   kj::Promise<void> forgetNodes(ForgetNodesContext context) override {
     const auto params = context.getParams();
     const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
     return Audited(*caller_, "forgetNodes", NodesText(nodes), [&] {
-      Require(control_.CheckMakesRoom(kBytesOfRecords));
-      Step step = control_.Begin();
-      Require(control_.workers().ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
-      return control_.Finish(std::move(step));
+      Require(master_.room.CheckMakesRoom(kBytesOfRecords));
+      Step step = master_.steps.Begin();
+      Require(master_.workers.ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
+      return master_.steps.Finish(std::move(step));
     });
   }
 
   kj::Promise<void> mayGo(MayGoContext context) override {
     const std::vector<NodeId> nodes = ReadNodes(context.getParams().getNodes());
     for (const NodeId node : nodes) {
-      if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
+      if (master_.nodes.Find(node) == nullptr) Require(NoSuchNode(node));
     }
     auto results = context.getResults();
     auto answers = results.initAnswers(static_cast<unsigned>(nodes.size()));
-    for (unsigned i = 0; i < answers.size(); ++i) WriteGoAnswer(*control_.nodes().Find(nodes[i]), answers[i]);
-    for (const auto& [number, node] : control_.nodes().all()) {
+    for (unsigned i = 0; i < answers.size(); ++i) WriteGoAnswer(*master_.nodes.Find(nodes[i]), answers[i]);
+    for (const auto& [number, node] : master_.nodes.all()) {
       if (node.Drains()) continue;
       node.alive ? results.setOthers(results.getOthers() + 1) : results.setAway(results.getAway() + 1);
     }
@@ -202,7 +223,7 @@ class MasterServiceImpl : public wire::Master::Server {
   kj::Promise<void> backUp(BackUpContext context) override {
     const std::string directory = ToString(context.getParams().getDirectory());
     if (!directory.starts_with("/")) Require(Invalid("back up to " + Quote(directory) + ": give an absolute path"));
-    return control_.BackUp(directory).then(
+    return BackUp(directory).then(
         [this, context, on = AuditedPath(directory)](const BackupFacts& facts) mutable {
           Require(caller_->Audited("backUp", on, Status::Ok()));
           context.getResults().setOperations(facts.operations);
@@ -213,15 +234,23 @@ class MasterServiceImpl : public wire::Master::Server {
         });
   }
 
+  kj::Promise<BackupFacts> BackUp(const std::string& directory) {
+    if (master_.back_up == nullptr) {
+      return rpc::ToException(Invalid("this master has no database that can be backed up"));
+    }
+    master_.log->info("the database is backed up to {}", directory);
+    return master_.back_up(directory);
+  }
+
   kj::Promise<void> unknownBlocks(UnknownBlocksContext context) override {
     constexpr std::size_t kMostInOneAnswer = 20'000;
     const auto params = context.getParams();
     const NodeId node{params.getNode()};
     Require(caller_->Audited("unknownBlocks", NodesText({node}),
-                             control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node)));
+                             master_.nodes.Find(node) != nullptr ? Status::Ok() : NoSuchNode(node)));
     const std::size_t limit = std::clamp<std::size_t>(params.getLimit(), 1, kMostInOneAnswer);
     std::vector<dfs::Block> blocks;
-    control_.files().blocks().ForEachUnknown(node, params.getAfter(), [&](const dfs::Block& block) {
+    master_.files.blocks().ForEachUnknown(node, params.getAfter(), [&](const dfs::Block& block) {
       blocks.push_back(block);
       return blocks.size() <= limit;
     });
@@ -238,79 +267,79 @@ class MasterServiceImpl : public wire::Master::Server {
   kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
     const NodeId node{context.getParams().getNode()};
     const std::uint64_t blocks = Audited(*caller_, "discardUnknown", NodesText({node}), [&] {
-      Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
-      return Require(control_.files().blocks().DiscardUnknown(node));
+      Require(master_.nodes.Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
+      return Require(master_.files.blocks().DiscardUnknown(node));
     });
-    control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as asked for", node.value, blocks);
+    master_.log->warn("worker {}: its {} blocks that no file has go to its trash, as asked for", node.value, blocks);
     context.getResults().setBlocks(blocks);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> version(VersionContext context) override {
-    context.getResults().setVersion(control_.release().version);
-    context.getResults().setProtocol(control_.release().protocol);
-    context.getResults().setCluster(control_.cluster());
+    context.getResults().setVersion(master_.identity.release.version);
+    context.getResults().setProtocol(master_.identity.release.protocol);
+    context.getResults().setCluster(master_.identity.cluster);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> forgetPrograms(ForgetProgramsContext context) override {
     return Audited(*caller_, "forgetPrograms", "", [&] {
-      Require(control_.CheckMakesRoom(kBytesOfRecords));
-      Step step = control_.Begin();
-      context.getResults().setPrograms(static_cast<std::uint32_t>(control_.jobs().ForgetPrograms(&step)));
-      return control_.Finish(std::move(step));
+      Require(master_.room.CheckMakesRoom(kBytesOfRecords));
+      Step step = master_.steps.Begin();
+      context.getResults().setPrograms(static_cast<std::uint32_t>(master_.jobs.ForgetPrograms(&step)));
+      return master_.steps.Finish(std::move(step));
     });
   }
 
   kj::Promise<void> setScheduler(SetSchedulerContext context) override {
     const std::string name = ToString(context.getParams().getName());
     return Audited(*caller_, "setScheduler", Quote(name), [&] {
-      Require(control_.CheckChange());
-      Step step = control_.Begin();
-      Require(control_.SetScheduler(name, &step));
-      control_.log()->info("the scheduler is {} from now on", name);
-      return control_.Finish(std::move(step));
+      Require(master_.room.CheckChange());
+      Step step = master_.steps.Begin();
+      Require(master_.scheduler.Set(name, &step));
+      master_.log->info("the scheduler is {} from now on", name);
+      return master_.steps.Finish(std::move(step));
     });
   }
 
   kj::Promise<void> showScheduler(ShowSchedulerContext context) override {
-    WriteSchedulerView(control_, context.getResults().initView());
+    WriteSchedulerView(master_.scheduler_view, context.getResults().initView());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> status(StatusContext context) override {
-    WriteClusterStatus(control_, context.getResults().initStatus());
+    WriteClusterStatus(Summarize(master_.summary), context.getResults().initStatus());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> whoAmI(WhoAmIContext context) override {
-    WriteCallerRights(*caller_, control_.access_file().rules(), context.getResults().initCaller());
+    WriteCallerRights(*caller_, master_.rules, context.getResults().initCaller());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> explainWaits(ExplainWaitsContext context) override {
-    WriteWaits(control_, context.getParams().getJobs(), context.getResults());
+    WriteWaits(master_.jobs, master_.clock.Now(), context.getParams().getJobs(), context.getResults());
     return kj::READY_NOW;
   }
 
  private:
   void WriteGoAnswer(const NodeRecord& node, wire::GoAnswer::Builder out) {
-    const NodeStand stand = control_.workers().StandOf(node);
+    const NodeStand stand = master_.workers.StandOf(node);
     const Clearance clearance = ClearanceOf(stand);
     out.setNode(node.number.value);
     out.setState(ToWire(clearance));
     out.setBlocks(stand.blocks_left.value_or(0) + stand.writes);
-    out.setDamaged(control_.files().blocks().DamagedAlone(node.number));
+    out.setDamaged(master_.files.blocks().DamagedAlone(node.number));
     out.setTasks(stand.tasks);
     out.setOutputs(stand.outputs);
     if (clearance != Clearance::kLost) return;
-    const Workers::Loss loss = control_.workers().LossOf(node.number);
+    const Workers::Loss loss = master_.workers.LossOf(node.number);
     out.setLostBlocks(loss.blocks);
     out.setLostKnown(loss.known);
     constexpr std::size_t kMostFiles = 5;
     std::vector<std::string> files;
-    (void)control_.files().blocks().LostWith(node.number, [&](dfs::BlockId block) {
-      const auto owner = control_.files().names().OwnerOf(block);
+    (void)master_.files.blocks().LostWith(node.number, [&](dfs::BlockId block) {
+      const auto owner = master_.files.names().OwnerOf(block);
       if (owner && std::ranges::find(files, owner->path) == files.end()) files.push_back(owner->path);
       return files.size() < kMostFiles;
     });
@@ -320,13 +349,13 @@ class MasterServiceImpl : public wire::Master::Server {
 
   void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
     constexpr std::size_t kMostJobs = 8;
-    const sched::ClusterState& cluster = control_.jobs().cluster();
+    const sched::ClusterState& cluster = master_.jobs.cluster();
     if (!cluster.Avoids(node)) return;
     const auto& jobs = cluster.blames().at(node);
     auto by = out.initAvoidedBy(static_cast<unsigned>(std::min(jobs.size(), kMostJobs)));
     auto job = jobs.begin();
     for (unsigned i = 0; i < by.size(); ++i, ++job) by.set(i, job->first.value);
-    const Micros left = std::max(cluster.AvoidedUntil(node) - control_.Now(), kMillisecond);
+    const Micros left = std::max(cluster.AvoidedUntil(node) - master_.clock.Now(), kMillisecond);
     out.setAvoidedMillis(static_cast<std::uint64_t>(left / kMillisecond));
   }
 
@@ -335,11 +364,11 @@ class MasterServiceImpl : public wire::Master::Server {
     Write(node, out.initInfo());
     out.setAlive(node.alive);
     out.setDraining(node.draining);
-    const NodeStand stand = control_.workers().StandOf(node);
+    const NodeStand stand = master_.workers.StandOf(node);
     const Clearance clearance = ClearanceOf(stand);
     out.setMayGo(ToWire(clearance));
     out.setDrained(clearance == Clearance::kYes);
-    if (node.alive && node.leaving) Write(*node.leaving, control_.Awake(), out.initLeaving());
+    if (node.alive && node.leaving) Write(*node.leaving, master_.clock.Awake(), out.initLeaving());
     if (node.alive && node.Drains()) out.setOutputsLeft(stand.outputs);
     out.setBlocksLeft(stand.blocks_left.value_or(node.space.blocks));
     auto stats = out.initStats();
@@ -357,20 +386,20 @@ class MasterServiceImpl : public wire::Master::Server {
     }
     if (node.alive && node.ailing) {
       out.setAiling(node.ailing->diagnosis.reason);
-      out.setAilingMillis(static_cast<std::uint64_t>((control_.Awake() - node.ailing->since) / kMillisecond));
+      out.setAilingMillis(static_cast<std::uint64_t>((master_.clock.Awake() - node.ailing->since) / kMillisecond));
     }
-    const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(node.number);
+    const dfs::UnknownBlocks unknown = master_.files.blocks().UnknownOn(node.number);
     out.setUnknownBlocks(unknown.count);
     out.setUnknownHeld(unknown.held);
-    out.setAwaited(control_.workers().Awaits(node));
+    out.setAwaited(master_.workers.Awaits(node));
     WriteAvoided(node.number, out);
-    const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
+    const auto [maps, reduces] = master_.jobs.RunningOn(node.number);
     out.setMapsRunning(maps);
     out.setReducesRunning(reduces);
-    out.setLastHeartbeatMillisAgo(control_.workers().MillisSilent(node));
+    out.setLastHeartbeatMillisAgo(master_.workers.MillisSilent(node));
   }
 
-  Control& control_;
+  const MasterParts master_;
   const std::shared_ptr<const Caller> caller_;
   dfs::wire::NameService::Client names_;
   wire::JobService::Client jobs_;
@@ -386,12 +415,88 @@ CallJudge JudgeOf(const std::shared_ptr<const Caller>& caller) {
           }};
 }
 
+MasterParts MasterPartsOf(Control& control) {
+  const WorkerSessionParts sessions{.clock = control.clock(),
+                                    .room = control.room(),
+                                    .files = control.files(),
+                                    .nodes = control.nodes(),
+                                    .jobs = control.jobs(),
+                                    .steps = control.steps(),
+                                    .age = control.age(),
+                                    .watch = control.watch(),
+                                    .workers = control.workers(),
+                                    .log = control.seams().log};
+  return {.config = control.config(),
+          .identity = control.identity(),
+          .clock = control.clock(),
+          .room = control.room(),
+          .rules = control.access_file().rules(),
+          .files = control.files(),
+          .nodes = control.nodes(),
+          .jobs = control.jobs(),
+          .tokens = control.tokens(),
+          .steps = control.steps(),
+          .age = control.age(),
+          .workers = control.workers(),
+          .scheduler = control.scheduler(),
+          .back_up = control.seams().back_up,
+          .sessions = sessions,
+          .scheduler_view = {control.jobs(), control.clock(), control.scheduler(), control.scheduler_file(),
+                             control.seams().meters},
+          .summary = control.summary(),
+          .log = control.seams().log};
+}
+
 }  // namespace
 
+NameParts NamePartsOf(Control& control) {
+  const FileLeaseParts leases{.timer = control.seams().timer,
+                              .room = control.room(),
+                              .files = control.files(),
+                              .nodes = control.nodes(),
+                              .jobs = control.jobs(),
+                              .tokens = control.tokens(),
+                              .dispatcher = control.dispatcher(),
+                              .steps = control.steps(),
+                              .watch = control.watch(),
+                              .workers = control.workers(),
+                              .open_files = control.open_files()};
+  return {.config = control.config(),
+          .timer = control.seams().timer,
+          .room = control.room(),
+          .files = control.files(),
+          .nodes = control.nodes(),
+          .jobs = control.jobs(),
+          .tokens = control.tokens(),
+          .dispatcher = control.dispatcher(),
+          .steps = control.steps(),
+          .workers = control.workers(),
+          .replicas = control.replicas(),
+          .leases = leases};
+}
+
+JobParts JobPartsOf(Control& control) {
+  return {.timer = control.seams().timer,
+          .room = control.room(),
+          .files = control.files(),
+          .nodes = control.nodes(),
+          .jobs = control.jobs(),
+          .watchers = control.watchers(),
+          .tokens = control.tokens(),
+          .dispatcher = control.dispatcher(),
+          .steps = control.steps(),
+          .workers = control.workers(),
+          .log = control.seams().log};
+}
+
 rpc::Server::BootstrapFor MakeMasterServices(Control& control) {
-  return [&control, rights = std::make_shared<const CallRights>()](const rpc::Peer& peer) -> capnp::Capability::Client {
-    const std::shared_ptr<const Caller> caller = control.MakeCaller(peer);
-    return Guarded(kj::heap<AfterCommits<MasterServiceImpl>>(control, caller), peer.identity, rights, JudgeOf(caller));
+  return [master = MasterPartsOf(control), names = NamePartsOf(control), jobs = JobPartsOf(control),
+          &callers = control.callers(),
+          rights = std::make_shared<const CallRights>()](const rpc::Peer& peer) -> capnp::Capability::Client {
+    const std::shared_ptr<const Caller> caller = callers.Make(peer);
+    return Guarded(kj::heap<AfterCommits<MasterServiceImpl>>(
+                       master.steps, master, caller, MakeNameService(names, caller), MakeJobService(jobs, caller)),
+                   peer.identity, rights, JudgeOf(caller));
   };
 }
 

@@ -9,7 +9,6 @@
 #include "base/rpc/cancellation.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
-#include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
 #include "master/service/after_commits.h"
@@ -25,8 +24,8 @@ constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its pa
 
 class NameServiceImpl : public dfs::wire::NameService::Server {
  public:
-  NameServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
-      : control_(control),
+  NameServiceImpl(const NameParts& parts, std::shared_ptr<const Caller> caller)
+      : master_(parts),
         caller_(std::move(caller)),
         user_(caller_->user()),
         subject_(tls::SubjectOf(caller_->peer().identity)) {}
@@ -52,7 +51,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> locate(LocateContext context) override { return Locate(context, control_.timer().now()); }
+  kj::Promise<void> locate(LocateContext context) override { return Locate(context, master_.timer.now()); }
 
   // After a start of the master, reports of workers may still be on their way. If a block has no replica, the call
   // waits for them.
@@ -62,22 +61,22 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     const dfs::FileStatus status = Require(names().Stat(path));
     if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
     const std::vector<FileSystem::Located> blocks =
-        Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
+        Require(master_.files.Locate(path, params.getFirstBlock(), kMostBlocks + 1));
     const std::size_t count = AnswerBudget(kMostBlocks).TakeFront(blocks, [this](const FileSystem::Located& block) {
-      return BytesOf(block, control_.nodes());
+      return BytesOf(block, master_.nodes);
     });
     const bool incomplete =
         std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
-    if (incomplete && control_.workers().AwaitingReports()) {
-      return control_.workers().NextReport(since).then(
+    if (incomplete && master_.workers.AwaitingReports()) {
+      return master_.workers.NextReport(since).then(
           [this, context, since]() mutable { return Locate(context, since); });
     }
-    const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
+    const NodeRecord* asker = FindAsker(master_.nodes, params.getAsker());
     auto results = context.getResults();
     Write(status, results.initStatus());
-    const tls::Grant grant = control_.GrantTo(subject_);
+    const tls::Grant grant = master_.tokens.GrantTo(subject_);
     auto out = results.initBlocks(static_cast<unsigned>(count));
-    for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, grant, out[i]);
+    for (unsigned i = 0; i < count; ++i) Write(blocks[i], master_.nodes, asker, grant, out[i]);
     results.setMore(count < blocks.size());
     return kj::READY_NOW;
   }
@@ -99,8 +98,8 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
         [&](const std::string& path, Step* step) { Require(files().Remove(path, recursive, &step->batch)); },
         [this](const std::string& path) {
           MILLRACE_TRY(names().Check(dfs::Wish::kRemove, path, Who()));
-          if (control_.CheckChange().ok()) return Status::Ok();
-          return control_.CheckMakesRoom(files().BytesToRemove(path));
+          if (master_.room.CheckChange().ok()) return Status::Ok();
+          return master_.room.CheckMakesRoom(files().BytesToRemove(path));
         });
   }
 
@@ -123,8 +122,8 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
           MILLRACE_TRY(names().Check(dfs::Wish::kChange, path, Who()));
           const Result<dfs::FileStatus> there = names().Stat(path);
           const bool lower = there.ok() && replication < there->replication;
-          if (!lower || control_.CheckChange().ok()) return control_.CheckChange();
-          return control_.CheckMakesRoom(files().BytesToSetReplication(path));
+          if (!lower || master_.room.CheckChange().ok()) return master_.room.CheckChange();
+          return master_.room.CheckMakesRoom(files().BytesToSetReplication(path));
         });
   }
 
@@ -166,27 +165,26 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
   kj::Promise<void> create(CreateContext context) override {
     const auto params = context.getParams();
     dfs::CreateOptions options;
-    options.replication = params.getReplication() != 0
-                              ? params.getReplication()
-                              : static_cast<std::uint32_t>(control_.config().default_replication);
-    options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
+    options.replication = params.getReplication() != 0 ? params.getReplication()
+                                                       : static_cast<std::uint32_t>(master_.config.default_replication);
+    options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : master_.config.default_block_size;
     options.overwrite = params.getOverwrite();
     options.mode = ModeOr(params.getMode(), dfs::kFileMode);
     options.owner = Owner(params.getOwner());
     options.writer = ToString(params.getWriter());
     const std::string path = Canonical(params.getPath());
     return Audited(*caller_, "create", AuditedPath(path), [&] {
-      if (!control_.jobs().IsOutput(path)) Require(control_.CheckChange());
+      if (!master_.jobs.IsOutput(path)) Require(master_.room.CheckChange());
       Require(CheckLength("create a file: its owner", options.owner, kLongestName));
       Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
       Require(names().Check(options.overwrite ? dfs::Wish::kReplace : dfs::Wish::kCreate, path, Who()));
-      Step step = control_.Begin();
+      Step step = master_.steps.Begin();
       const dfs::FileId file = Require(files().Create(path, options, step.now, &step.batch));
       context.getResults().setFile(file);
       context.getResults().setBlockSize(options.block_size);
-      context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
-      context.getResults().setLease(MakeFileLease(control_, file, caller_));
-      return control_.FinishReserved(std::move(step));
+      context.getResults().setRenewMillis(static_cast<std::uint32_t>(master_.config.lease_limit / 4 / kMillisecond));
+      context.getResults().setLease(MakeFileLease(master_.leases, file, caller_));
+      return master_.steps.FinishReserved(std::move(step));
     });
   }
 
@@ -202,14 +200,14 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
                                Denied(Printable(who.user) + " may not write " + Quote(open->path) + ": " +
                                       Printable(open->options.owner) + " opened it")));
     }
-    context.getResults().setLease(MakeFileLease(control_, file, caller_));
+    context.getResults().setLease(MakeFileLease(master_.leases, file, caller_));
     return kj::READY_NOW;
   }
 
   kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
     // A reader's word is not enough. The worker itself reads the block again, and reports it if it is corrupt.
     const auto params = context.getParams();
-    control_.CheckReplicaLater(NodeId{params.getNode()}, params.getBlock());
+    master_.dispatcher.VerifyLater(NodeId{params.getNode()}, params.getBlock());
     return kj::READY_NOW;
   }
 
@@ -225,7 +223,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     out.setCorruptReplicas(health.corrupt_replicas);
     WorkerSpace total;
     std::uint32_t live = 0;
-    for (const auto& [number, node] : control_.nodes().all()) {
+    for (const auto& [number, node] : master_.nodes.all()) {
       if (!node.alive) continue;
       ++live;
       total.capacity += node.space.capacity;
@@ -238,16 +236,16 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     out.setLiveWorkers(live);
     out.setUnknownBlocks(health.unknown);
     out.setHoldingWorkers(static_cast<std::uint32_t>(health.nodes_held));
-    out.setAwaiting(control_.workers().AwaitedLine());
-    out.setReadOnly(control_.CheckChange().message());
+    out.setAwaiting(master_.workers.AwaitedLine());
+    out.setReadOnly(master_.room.CheckChange().message());
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> awaitReports(AwaitReportsContext) override { return AwaitReports(control_.timer().now()); }
+  kj::Promise<void> awaitReports(AwaitReportsContext) override { return AwaitReports(master_.timer.now()); }
 
   kj::Promise<void> AwaitReports(kj::TimePoint since) {
-    if (!control_.workers().AwaitingReports()) return kj::READY_NOW;
-    return control_.workers().NextReport(since).then([this, since]() { return AwaitReports(since); });
+    if (!master_.workers.AwaitingReports()) return kj::READY_NOW;
+    return master_.workers.NextReport(since).then([this, since]() { return AwaitReports(since); });
   }
 
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
@@ -291,7 +289,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     const auto params = context.getParams();
     const std::string path = Looked("verify", dfs::Wish::kRead, params.getPath());
     const std::uint32_t first = params.getFirstBlock();
-    const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, first, kMostVerified + 1));
+    const std::vector<FileSystem::Located> blocks = Require(master_.files.Locate(path, first, kMostVerified + 1));
     const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
     std::uint32_t count = 0;
     for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {
@@ -318,12 +316,12 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     Require(caller_->Audited(
         "balance", percent,
         right ? Status::Ok() : Invalid("balance: the threshold is " + percent + "; give one above 0 and up to 100")));
-    control_.StartBalance(threshold);
+    master_.replicas.StartBalance(threshold);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> stopBalance(StopBalanceContext) override {
-    control_.StopBalance();
+    master_.replicas.StopBalance();
     Require(caller_->Audited("stopBalance", "", Status::Ok()));
     return kj::READY_NOW;
   }
@@ -333,7 +331,8 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     constexpr std::uint32_t kLongestWait = 10'000;
     const std::uint32_t wait = std::min(context.getParams().getWaitMillis(), kLongestWait);
     kj::Promise<void> ready = kj::READY_NOW;
-    if (wait > 0) ready = control_.BalanceEnd().exclusiveJoin(control_.timer().afterDelay(wait * kj::MILLISECONDS));
+    if (wait > 0)
+      ready = master_.replicas.BalanceEnd().exclusiveJoin(master_.timer.afterDelay(wait * kj::MILLISECONDS));
     return ready.then([this, context]() mutable {
       const dfs::BalanceView view = files().blocks().Balance();
       auto out = context.getResults().initStatus();
@@ -376,15 +375,15 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
       if (check.node == NodeId{}) {
         all.add(kj::READY_NOW);
       } else if (wait) {
-        all.add(control_.CheckReplica(check.node, check.block).then([checks, i](dfs::wire::ReplicaState state) {
+        all.add(master_.dispatcher.Verify(check.node, check.block).then([checks, i](dfs::wire::ReplicaState state) {
           (*checks)[i].state = state;
         }));
       } else {
-        control_.CheckReplicaLater(check.node, check.block);
+        master_.dispatcher.VerifyLater(check.node, check.block);
         all.add(kj::READY_NOW);
       }
     }
-    return kj::joinPromises(all.finish()).exclusiveJoin(control_.timer().afterDelay(kVerifyPatience));
+    return kj::joinPromises(all.finish()).exclusiveJoin(master_.timer.afterDelay(kVerifyPatience));
   }
 
   void WriteChecks(const std::vector<ReplicaCheck>& checks, capnp::List<dfs::wire::CheckedReplica>::Builder out) {
@@ -392,15 +391,15 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
       out[i].setBlock(checks[i].block);
       out[i].setNode(checks[i].node.value);
       out[i].setState(checks[i].state);
-      const NodeRecord* node = control_.nodes().Find(checks[i].node);
+      const NodeRecord* node = master_.nodes.Find(checks[i].node);
       if (node == nullptr) continue;
       out[i].setHost(node->facts.host);
       out[i].setPort(node->facts.port);
     }
   }
 
-  FileSystem& files() { return control_.files(); }
-  const dfs::Namespace& names() { return control_.files().names(); }
+  FileSystem& files() { return master_.files; }
+  const dfs::Namespace& names() { return master_.files.names(); }
 
   [[nodiscard]] static std::string Canonical(capnp::Data::Reader path) {
     return Require(dfs::CanonicalPath(ToString(path)));
@@ -420,15 +419,15 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     const std::string path = Canonical(at);
     return Audited(*caller_, call, AuditedPath(path) + (how.empty() ? "" : " " + how), [&] {
       Require(check(path));
-      Step step = control_.Begin();
+      Step step = master_.steps.Begin();
       make(path, &step);
-      return control_.Finish(std::move(step));
+      return master_.steps.Finish(std::move(step));
     });
   }
   template <class Make>
   kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make) {
     return Change(call, at, how, std::forward<Make>(make),
-                  [this](const std::string&) { return control_.CheckChange(); });
+                  [this](const std::string&) { return master_.room.CheckChange(); });
   }
   // A user or group that files are given to. Without TLS users are named as the system names them.
   [[nodiscard]] static Status CheckGiven(const std::string& name) {
@@ -444,7 +443,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
   // Returns the user whose a new file is; `said` is what the call says.
   [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
 
-  Control& control_;
+  const NameParts master_;
   const std::shared_ptr<const Caller> caller_;
   const std::string user_;     // empty without TLS
   const std::string subject_;  // of tokens
@@ -452,8 +451,8 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
 
 }  // namespace
 
-dfs::wire::NameService::Client MakeNameService(Control& control, std::shared_ptr<const Caller> caller) {
-  return kj::heap<AfterCommits<NameServiceImpl>>(control, std::move(caller));
+dfs::wire::NameService::Client MakeNameService(const NameParts& parts, std::shared_ptr<const Caller> caller) {
+  return kj::heap<AfterCommits<NameServiceImpl>>(parts.steps, parts, std::move(caller));
 }
 
 }  // namespace millrace::master

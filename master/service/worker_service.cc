@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "dfs/wire/block_name.h"
-#include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/service/after_commits.h"
 #include "master/service/service_support.h"
@@ -68,45 +67,45 @@ std::vector<UnreachedPeer> ReadUnreached(capnp::List<wire::UnreachedPeer>::Reade
 
 class WorkerSessionImpl : public wire::WorkerSession::Server {
  public:
-  WorkerSessionImpl(Control& control, NodeId node, std::uint64_t epoch)
-      : control_(control), self_(control.self()), node_(node), epoch_(epoch) {}
+  WorkerSessionImpl(const WorkerSessionParts& parts, NodeId node, std::uint64_t epoch)
+      : master_(parts), self_(parts.steps.self()), node_(node), epoch_(epoch) {}
   ~WorkerSessionImpl() {
-    if (*self_ != nullptr) control_.workers().SessionDropped(node_, epoch_);
+    if (*self_ != nullptr) master_.workers.SessionDropped(node_, epoch_);
   }
 
   kj::Promise<void> heartbeat(HeartbeatContext context) override {
     Listen();
     const auto stats = context.getParams().getStats();
-    control_.workers().NoteSpace(
+    master_.workers.NoteSpace(
         node_, {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()},
         stats.getNoRoom());
-    if (NodeRecord* node = control_.nodes().Find(node_))
+    if (NodeRecord* node = master_.nodes.Find(node_))
       node->certificate_until = std::max<Micros>(0, stats.getCertificateUntil());
-    control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
-    if (const Moment moment = control_.KeptMoment(); moment.life != 0) Write(moment, context.getResults().initMoment());
-    control_.workers().watch().Heard(node_, ReadDisks(stats.getDisks()),
-                                     ReadUnreached(context.getParams().getUnreached()));
-    WritePeers(control_.workers().watch().ToLookAt(node_), context);
-    if (control_.Held()) return kj::READY_NOW;
-    Step step = control_.Begin();
-    if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // 0: it is not known
-    if (const NodeRecord* node = control_.nodes().Find(node_))
-      control_.jobs().NodeTakesTasks(node_, node->TakesTasks(), &step);
+    master_.files.blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
+    if (const Moment moment = master_.age.KeptMoment(); moment.life != 0)
+      Write(moment, context.getResults().initMoment());
+    master_.watch.Heard(node_, ReadDisks(stats.getDisks()), ReadUnreached(context.getParams().getUnreached()));
+    WritePeers(master_.watch.ToLookAt(node_), context);
+    if (master_.room.Held()) return kj::READY_NOW;
+    Step step = master_.steps.Begin();
+    if (stats.getCapacity() > 0) master_.jobs.NodeSpace(node_, stats.getFree(), &step);  // 0: it is not known
+    if (const NodeRecord* node = master_.nodes.Find(node_))
+      master_.jobs.NodeTakesTasks(node_, node->TakesTasks(), &step);
     for (const auto progress : context.getParams().getProgress()) {
-      control_.jobs().Progress(node_, FromWire(progress.getAttempt()), progress.getFraction(), &step);
+      master_.jobs.Progress(node_, FromWire(progress.getAttempt()), progress.getFraction(), &step);
     }
-    if (!step.changed.empty() || !step.batch.empty()) control_.FinishLazily(std::move(step));
+    if (!step.changed.empty() || !step.batch.empty()) master_.steps.FinishLazily(std::move(step));
     return kj::READY_NOW;
   }
 
   kj::Promise<void> reportBlocks(ReportBlocksContext context) override {
     Listen();
     const auto params = context.getParams();
-    if (params.getFirst() && !std::exchange(reporting_, true)) control_.files().blocks().ReportBegin(node_);
-    control_.files().blocks().ReportPart(node_, ReadBlocks(params.getBlocks()));
+    if (params.getFirst() && !std::exchange(reporting_, true)) master_.files.blocks().ReportBegin(node_);
+    master_.files.blocks().ReportPart(node_, ReadBlocks(params.getBlocks()));
     if (params.getLast()) {
-      control_.files().blocks().ReportEnd(node_);
-      control_.workers().TellUnknown(node_);
+      master_.files.blocks().ReportEnd(node_);
+      master_.workers.TellUnknown(node_);
       reporting_ = false;
     }
     return kj::READY_NOW;
@@ -114,13 +113,12 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
 
   kj::Promise<void> offerTrash(OfferTrashContext context) override {
     Listen();
-    if (context.getParams().getBlocks().size() > 0) control_.workers().NoteTrash(node_);
+    if (context.getParams().getBlocks().size() > 0) master_.workers.NoteTrash(node_);
     std::vector<dfs::BlockId> wanted;
     for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) {
-      if (control_.files().blocks().Recall(node_, block)) wanted.push_back(block.id);
+      if (master_.files.blocks().Recall(node_, block)) wanted.push_back(block.id);
     }
-    if (!wanted.empty())
-      control_.log()->info("worker {}: {} blocks come back from its trash", node_.value, wanted.size());
+    if (!wanted.empty()) master_.log->info("worker {}: {} blocks come back from its trash", node_.value, wanted.size());
     auto out = context.getResults().initWanted(static_cast<unsigned>(wanted.size()));
     for (unsigned i = 0; i < out.size(); ++i) out.set(i, wanted[i]);
     return kj::READY_NOW;
@@ -129,121 +127,121 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
   kj::Promise<void> endReport(EndReportContext) override {
     // The calls of the report are a stream. This one is answered after all of them have been taken in.
     Listen();
-    control_.workers().Reported(node_);
+    master_.workers.Reported(node_);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> blocksReceived(BlocksReceivedContext context) override {
     Listen();
     for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks()))
-      control_.files().blocks().Received(node_, block);
+      master_.files.blocks().Received(node_, block);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> blocksDeleted(BlocksDeletedContext context) override {
     Listen();
-    for (const std::uint64_t block : context.getParams().getBlocks()) control_.files().blocks().Deleted(node_, block);
-    if (control_.doubt().there_is()) control_.workers().NoteTrash(node_);
+    for (const std::uint64_t block : context.getParams().getBlocks()) master_.files.blocks().Deleted(node_, block);
+    if (master_.age.Doubted()) master_.workers.NoteTrash(node_);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
     Listen();
     const std::uint64_t block = context.getParams().getBlock();
-    control_.log()->warn("worker {}: its replica of {} is corrupt or gone", node_.value, dfs::BlockName(block));
-    control_.files().blocks().Corrupt(node_, block);
+    master_.log->warn("worker {}: its replica of {} is corrupt or gone", node_.value, dfs::BlockName(block));
+    master_.files.blocks().Corrupt(node_, block);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> leave(LeaveContext context) override {
     Listen();
-    control_.workers().Leave(node_, epoch_, ToString(context.getParams().getReason()));
+    master_.workers.Leave(node_, epoch_, ToString(context.getParams().getReason()));
     return kj::READY_NOW;
   }
 
   kj::Promise<void> foretell(ForetellContext context) override {
     Listen();
-    Require(control_.CheckGoingOn());
-    control_.workers().Foretell(node_, ReadLeaving(context.getParams(), control_.Awake()));
+    Require(master_.room.CheckGoingOn());
+    master_.workers.Foretell(node_, ReadLeaving(context.getParams(), master_.clock.Awake()));
     return kj::READY_NOW;
   }
 
   kj::Promise<void> attemptDone(AttemptDoneContext context) override {
     Listen();
-    Require(control_.CheckGoingOn());
+    Require(master_.room.CheckGoingOn());
     const auto params = context.getParams();
     const auto done = params.getDone();
     const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(),
                             params.getBytesWritten(), ReadUse(done.getUse())};
     const std::vector<AttemptOutput> outputs = OutputsOf(done);
-    Step step = control_.Begin();
-    control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, outputs, &step);
-    return control_.Finish(std::move(step));
+    Step step = master_.steps.Begin();
+    master_.jobs.AttemptDone(node_, FromWire(done.getAttempt()), report, outputs, &step);
+    return master_.steps.Finish(std::move(step));
   }
 
   kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
     Listen();
     const auto params = context.getParams();
     const AttemptId attempt = FromWire(params.getAttempt());
-    if (control_.Held()) control_.NoteRefusedFailure(attempt);
-    Require(control_.CheckGoingOn());
+    if (master_.room.Held()) master_.room.NoteRefusedFailure(attempt);
+    Require(master_.room.CheckGoingOn());
     std::string reason = ToString(params.getError());
     const std::string tail = ToString(params.getStderrTail());
     if (!tail.empty()) reason += "; standard error ends: " + tail;
     constexpr std::size_t kMostReason = 4096;
     reason.resize(std::min(reason.size(), kMostReason));
-    Step step = control_.Begin();
-    const bool not_its_fault = control_.TakeRefusedFailure(attempt) || params.getLost();
+    Step step = master_.steps.Begin();
+    const bool not_its_fault = master_.room.TakeRefusedFailure(attempt) || params.getLost();
     std::optional<sched::RecordPlace> record;
     if (params.hasRecord()) record = Read(params.getRecord());
-    control_.jobs().AttemptFailed(node_, attempt, not_its_fault, reason, &step, record, params.getPermanent());
-    return control_.Finish(std::move(step));
+    master_.jobs.AttemptFailed(node_, attempt, not_its_fault, reason, &step, record, params.getPermanent());
+    return master_.steps.Finish(std::move(step));
   }
 
   kj::Promise<void> fetchFailed(FetchFailedContext context) override {
     Listen();
-    Require(control_.CheckGoingOn());
+    Require(master_.room.CheckGoingOn());
     const auto params = context.getParams();
     const AttemptId map = FromWire(params.getMap());
-    control_.log()->warn("worker {}: cannot fetch the output of {}: {}", node_.value, ToText(map),
-                         ToString(params.getReason()));
-    Step step = control_.Begin();
-    control_.jobs().FetchFailed(node_, FromWire(params.getReduce()), map, params.getReport(), &step);
-    return control_.Finish(std::move(step));
+    master_.log->warn("worker {}: cannot fetch the output of {}: {}", node_.value, ToText(map),
+                      ToString(params.getReason()));
+    Step step = master_.steps.Begin();
+    master_.jobs.FetchFailed(node_, FromWire(params.getReduce()), map, params.getReport(), &step);
+    return master_.steps.Finish(std::move(step));
   }
 
   kj::Promise<void> reducePhase(ReducePhaseContext context) override {
     Listen();
-    Require(control_.CheckGoingOn());
+    Require(master_.room.CheckGoingOn());
     constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
     const AttemptId attempt = FromWire(context.getParams().getAttempt());
-    Step step = control_.Begin();
+    Step step = master_.steps.Begin();
     if (context.getParams().getComputing()) {
-      control_.jobs().ReduceComputing(node_, attempt, &step);
+      master_.jobs.ReduceComputing(node_, attempt, &step);
     } else {
-      control_.jobs().ReduceCopied(node_, attempt, &step);
+      master_.jobs.ReduceCopied(node_, attempt, &step);
     }
-    control_.jobs().Progress(node_, attempt, kCopyShare, &step);
-    return control_.Finish(std::move(step));
+    master_.jobs.Progress(node_, attempt, kCopyShare, &step);
+    return master_.steps.Finish(std::move(step));
   }
 
  private:
   void WritePeers(const std::vector<NodeId>& peers, HeartbeatContext& context) {
     auto look = context.getResults().initLook(static_cast<unsigned>(peers.size()));
     for (unsigned i = 0; i < look.size(); ++i) {
-      const WorkerFacts& facts = control_.nodes().Find(peers[i])->facts;
+      const WorkerFacts& facts = master_.nodes.Find(peers[i])->facts;
       look[i].setHost(facts.host);
       look[i].setPort(facts.port);
     }
   }
 
   void Listen() {
-    if (!control_.workers().Heard(node_, epoch_))
+    if (!master_.workers.Heard(node_, epoch_))
       Require(Unavailable("worker " + std::to_string(node_.value) + ": this session has ended; register again"));
   }
 
-  Control& control_;
-  const std::shared_ptr<Control* const> self_;
+  const WorkerSessionParts master_;
+  const std::shared_ptr<Steps* const> self_;
   NodeId node_;
   std::uint64_t epoch_;
   bool reporting_ = true;  // the first report began when the worker registered, before it listed its blocks
@@ -251,8 +249,8 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
 
 }  // namespace
 
-wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeId node, std::uint64_t epoch) {
-  return kj::heap<AfterCommits<WorkerSessionImpl>>(control, node, epoch);
+wire::WorkerSession::Client MakeWorkerSession(const WorkerSessionParts& parts, NodeId node, std::uint64_t epoch) {
+  return kj::heap<AfterCommits<WorkerSessionImpl>>(parts.steps, parts, node, epoch);
 }
 
 }  // namespace millrace::master

@@ -17,6 +17,7 @@
 #include "base/cluster_id.h"
 #include "base/release.h"
 #include "master/control/cluster_record.h"
+#include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/service/master_service.h"
 #include "tests/base/protocol/schema_walk.h"
@@ -126,17 +127,17 @@ class AfterCommitsTest : public testing::Test {
   }
   // A step of somebody else, which nobody waits for.
   void Step(const std::string& directory) {
-    master::Step step = control_->Begin();
+    master::Step step = control_->steps().Begin();
     MILLRACE_CHECK(control_->files().MakeDirectory(directory, "ann", step.now, &step.batch).ok(), "no directory");
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
   }
   void Node() {
-    master::Step step = control_->Begin();
+    master::Step step = control_->steps().Begin();
     NodeRecord& node = control_->nodes().Admit({"storage", "host", 1, "socket", "/r", "d", 1, 1, 1}, &step.batch);
     node.alive = true;
     control_->files().blocks().NodeUp(node.number, {"/r", "d"});
     control_->jobs().NodeRegistered(node, {}, &step);
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
   }
   dfs::wire::FileLease::Client Open(const std::string& path) {
     auto request = names_.createRequest();
@@ -366,7 +367,7 @@ TEST_F(AfterCommitsTest, AStepThatChangesNothingIsAnsweredAfterTheOneThatDid) {
   auto second = AskForDirectory("/a/b");
   EXPECT_FALSE(Answered(first));
   EXPECT_FALSE(Answered(second));
-  auto idle = control_->Finish(control_->Begin());
+  auto idle = control_->steps().Finish(control_->steps().Begin());
   EXPECT_FALSE(Answered(idle));
   log_.Sync();
   Wait(kj::mv(first));
@@ -394,14 +395,14 @@ TEST_F(AfterCommitsTest, NoReplicaIsDeletedBeforeTheRemovalIsOnDisk) {
   Wait(kj::mv(registered->committed));
   control_->files().blocks().NodeSpace(registered->node, std::uint64_t{1} << 40);
   control_->files().blocks().ReportEnd(registered->node);
-  master::Step step = control_->Begin();
+  master::Step step = control_->steps().Begin();
   const dfs::FileId file = *control_->files().Create("/f", {.replication = 1}, step.now, &step.batch);
   const auto block = control_->files().AddBlock(file, registered->node, {}, &step.batch);
   ASSERT_TRUE(block.ok()) << block.status().message();
   control_->files().blocks().Received(registered->node, {block->id, 1, 1});
-  control_->FinishLazily(std::move(step));
-  Wait(control_->Kept());
-  ASSERT_TRUE(control_->GiveUp(file, "test").ok());
+  control_->steps().FinishLazily(std::move(step));
+  Wait(control_->steps().Kept());
+  ASSERT_TRUE(control_->open_files().GiveUp(file, "test").ok());
   log_.Slow();
   for (int i = 0; i < 3; ++i) {
     (void)control_->workers().Heard(registered->node, registered->epoch);

@@ -104,7 +104,7 @@ class ServedMaster {
  private:
   // Nodes 1 to kHolders hold blocks; the next one held some and is gone. Only the last has slots.
   void AddNodes() {
-    Step step = control_->Begin();
+    Step step = control_->steps().Begin();
     for (std::uint32_t i = 1; i <= kNodes; ++i) {
       const std::string n = std::to_string(i);
       WorkerFacts facts{Long("storage" + n), Long("host" + n), 1, Long("socket"), Long("/rack"), Long("dc"), 0, 0, 1};
@@ -119,11 +119,11 @@ class ServedMaster {
       }
       if (i == kNodes) control_->jobs().NodeRegistered(node, {}, &step);
     }
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
   }
 
   void AddFile(const std::string& path, std::uint32_t blocks, const std::vector<NodeId>& on) {
-    Step step = control_->Begin();
+    Step step = control_->steps().Begin();
     dfs::CreateOptions options;
     options.replication = static_cast<std::uint32_t>(on.size());
     options.owner = Long("owner");
@@ -138,7 +138,7 @@ class ServedMaster {
     }
     const Status completed = control_->files().Complete(*file, {}, written, step.now, &step.batch);
     MILLRACE_CHECK(completed.ok(), completed.message());
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
   }
 
   JobId Submit(const std::string& output, const std::string& input, std::uint32_t maps, std::uint32_t i) {
@@ -151,12 +151,12 @@ class ServedMaster {
     if (!input.empty()) request.inputs = {input};
     request.split_by = input.empty() ? SplitBy::kNumbers : SplitBy::kBlock;
     request.maps = request.records = maps;
-    Step step = control_->Begin();
+    Step step = control_->steps().Begin();
     const Result<JobId> job = control_->jobs().Submit(std::move(request), &step);
     MILLRACE_CHECK(job.ok(), job.status().message());
     control_->jobs().Decide(&step);
     launched_ = step.launches;
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
     return *job;
   }
 
@@ -170,7 +170,7 @@ class ServedMaster {
     control_->files().blocks().NodeDown(NodeId{kHolders + 1});
     counted_job = Submit("/counted", {}, kMaps, 0);
     MILLRACE_CHECK(launched_.size() == kMaps, "all maps have slots");
-    Step step = control_->Begin();
+    Step step = control_->steps().Begin();
     for (std::uint32_t i = 0; i < kMaps; ++i) {
       const LaunchOrder& launch = launched_[i];
       if (i >= kTasksWithCounters) {
@@ -182,7 +182,7 @@ class ServedMaster {
         report.counters[{Long("group" + std::to_string(i)), Long("counter" + std::to_string(c))}] = c;
       control_->jobs().AttemptDone(launch.node, launch.attempt, report, {}, &step);
     }
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
     large_job = Submit("/large", "/many-blocks", 0, 1);
     for (std::uint32_t i = 2; i < kJobs; ++i) Submit(DeepOutput(kFiles + i), {}, 1, i);
   }

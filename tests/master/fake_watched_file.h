@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "master/control/watched_file.h"
+#include "master/control/checked_file.h"
 
 namespace millrace::master {
 

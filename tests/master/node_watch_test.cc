@@ -44,12 +44,12 @@ class NodeWatchTest : public testing::Test {
   ~NodeWatchTest() noexcept override { control_.reset(); }
 
   NodeId AddWorker(const std::string& name, std::uint32_t map_slots) {
-    Step step = control_->Begin();
+    Step step = control_->steps().Begin();
     NodeRecord& node = control_->nodes().Admit({name, name, 1, "socket", "/r", "d", map_slots, 1, 1}, &step.batch);
     node.alive = true;
     control_->files().blocks().NodeUp(node.number, {"/r", "d"});
     control_->jobs().NodeRegistered(node, {}, &step);
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
     return node.number;
   }
   bool Ails(NodeId node) { return control_->nodes().Find(node)->ailing.has_value(); }
@@ -68,8 +68,8 @@ TEST_F(NodeWatchTest, TheLastNodeThatTakesTasksIsNotJudgedAway) {
   const auto hear = [&](bool no_room) {
     control_->workers().NoteSpace(full, {}, no_room);
     for (const NodeId node : {slow, full, third})
-      control_->workers().watch().Heard(node, {{"/data", 10, node == slow ? 5 * kSecond : 2 * kMillisecond, 0}}, {});
-    control_->workers().watch().Judge();
+      control_->watch().Heard(node, {{"/data", 10, node == slow ? 5 * kSecond : 2 * kMillisecond, 0}}, {});
+    control_->watch().Judge();
   };
   hear(true);
   EXPECT_FALSE(Ails(slow));

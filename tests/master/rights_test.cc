@@ -278,17 +278,17 @@ class RightsTest : public testing::Test {
   // Makes what the calls are about anew, as far as it has gone.
   void Prepare(Subjects* subjects) {
     ++subjects->number;
-    Step step = control_->Begin();
+    Step step = control_->steps().Begin();
     dfs::CreateOptions options;
     options.owner = "ann";
     const auto file = control_->files().Create("/private/file", options, step.now, &step.batch);
     if (file.ok()) {
       MILLRACE_CHECK(control_->files().Complete(*file, {}, {}, step.now, &step.batch).ok(), "an empty file");
     }
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
   }
   void MakeAnns(Subjects* subjects) {
-    Step step = control_->Begin();
+    Step step = control_->steps().Begin();
     MILLRACE_CHECK(control_->files().MakeDirectory("/private", "ann", step.now, &step.batch, 0700).ok(), "/private");
     dfs::CreateOptions options;
     options.owner = "ann";
@@ -301,7 +301,7 @@ class RightsTest : public testing::Test {
     request.split_by = SplitBy::kNumbers;
     request.maps = request.records = 1;
     subjects->job = control_->jobs().Submit(std::move(request), &step).value().value;
-    control_->FinishLazily(std::move(step));
+    control_->steps().FinishLazily(std::move(step));
   }
 
   Status Make(Peer& peer, const SchemaWalk::Call& call, const Subjects& subjects) {
@@ -414,7 +414,7 @@ TEST_F(RightsTest, BlocksThatLackReplicasAreToldToThoseWhoMayReadThem) {
   Subjects subjects;
   MakeAnns(&subjects);
   Peer worker = Connect("worker:w1");
-  Step step = control_->Begin();
+  Step step = control_->steps().Begin();
   dfs::CreateOptions options;
   options.owner = "ann";
   options.replication = 1;
@@ -426,7 +426,7 @@ TEST_F(RightsTest, BlocksThatLackReplicasAreToldToThoseWhoMayReadThem) {
   const std::vector<dfs::WrittenBlock> written = {{block->id, 100, block->targets, 5}};
   ASSERT_TRUE(control_->files().Complete(*file, {}, written, step.now, &step.batch).ok());
   control_->files().blocks().Deleted(block->targets[0], block->id);
-  control_->FinishLazily(std::move(step));
+  control_->steps().FinishLazily(std::move(step));
   for (const auto& [caller, told] :
        {std::pair("client:bob", 0u), std::pair("client:ann", 1u), std::pair("client:admin", 1u)}) {
     Peer peer = Connect(caller);

@@ -7,7 +7,7 @@
 #include "master/control/cluster_record.h"
 #include "master/control/wire_codec.h"
 #include "master/service/file_lease.h"
-#include "master/service/name_service.h"
+#include "master/service/master_service.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/journal_text.h"
 #include "tests/node_ids.h"
@@ -68,9 +68,9 @@ TEST(SimulatedClusterTest, FaultsChangeNoOutcomeAndRepeatToo) {
 
 // Opens a file for writing, as a client does.
 Result<dfs::FileId> Create(master::Control& control, const std::string& path) {
-  master::Step step = control.Begin();
+  master::Step step = control.steps().Begin();
   const Result<dfs::FileId> file = control.files().Create(path, {}, step.now, &step.batch);
-  control.FinishLazily(std::move(step));
+  control.steps().FinishLazily(std::move(step));
   return file;
 }
 
@@ -80,7 +80,7 @@ TEST(SimulatedClusterTest, TheFileOfAWriterThatWentAwayIsGivenUpAfterTheGrace) {
   master::Control& control = cluster.control();
   const Result<dfs::FileId> file = Create(control, "/f");
   ASSERT_TRUE(file.ok()) << file.status().message();
-  control.DropLease(*file, control.TakeLease(*file));
+  control.open_files().Drop(*file, control.open_files().Take(*file));
   cluster.Advance(9);
   EXPECT_EQ(Create(control, "/f").status().code(), StatusCode::kBusy);
   cluster.Advance(2);
@@ -93,13 +93,13 @@ TEST(SimulatedClusterTest, TheFileOfASilentWriterIsGivenUpAfterTheLimit) {
   master::Control& control = cluster.control();
   const Result<dfs::FileId> file = Create(control, "/f");
   ASSERT_TRUE(file.ok()) << file.status().message();
-  const std::uint64_t token = control.TakeLease(*file);
+  const std::uint64_t token = control.open_files().Take(*file);
   cluster.Advance(298);
-  EXPECT_TRUE(control.RenewLease(*file, token).ok());
+  EXPECT_TRUE(control.open_files().Renew(*file, token).ok());
   cluster.Advance(298);
   EXPECT_EQ(Create(control, "/f").status().code(), StatusCode::kBusy);
   cluster.Advance(4);
-  EXPECT_EQ(control.RenewLease(*file, token).code(), StatusCode::kNotFound);
+  EXPECT_EQ(control.open_files().Renew(*file, token).code(), StatusCode::kNotFound);
   EXPECT_TRUE(Create(control, "/f").ok());
 }
 
@@ -108,7 +108,8 @@ TEST(SimulatedClusterTest, AFileThatWasHandedOverCannotBeSynced) {
   SimulatedCluster cluster({.workers = 1});
   const Result<dfs::FileId> file = Create(cluster.control(), "/f");
   ASSERT_TRUE(file.ok()) << file.status().message();
-  dfs::wire::FileLease::Client lease = master::MakeFileLease(cluster.control(), *file, cluster.control().MakeCaller());
+  dfs::wire::FileLease::Client lease =
+      master::MakeFileLease(master::NamePartsOf(cluster.control()).leases, *file, cluster.control().callers().Make());
   const auto sync = [&] {
     std::string answer = "none";
     auto call = lease.syncRequest()
@@ -119,7 +120,7 @@ TEST(SimulatedClusterTest, AFileThatWasHandedOverCannotBeSynced) {
     return answer;
   };
   EXPECT_EQ(sync(), "synced");
-  cluster.control().LeaseToJob(*file);
+  cluster.control().open_files().HandOver(*file);
   EXPECT_THAT(sync(), HasSubstr("was handed over"));
 }
 
@@ -223,7 +224,8 @@ TEST(SimulatedClusterTest, VerifyAsksTheNamedReplicasAlone) {
   cluster.AddFile("/f", 1);
   const dfs::BlockId block = cluster.control().files().Locate("/f", 0, 1).value()[0].block.id;
   using Name = std::pair<dfs::BlockId, NodeId>;
-  dfs::wire::NameService::Client names = master::MakeNameService(cluster.control(), cluster.control().MakeCaller());
+  dfs::wire::NameService::Client names =
+      master::MakeNameService(master::NamePartsOf(cluster.control()), cluster.control().callers().Make());
   const auto verify = [&](const std::vector<Name>& again) {
     auto request = names.verifyRequest();
     request.setPath(master::ToData("/f"));

@@ -4,8 +4,7 @@
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
 #include "master/control/wire_codec.h"
-#include "master/service/job_service.h"
-#include "master/service/name_service.h"
+#include "master/service/master_service.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
@@ -18,9 +17,9 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 void RemoveFile(SimulatedCluster& cluster, const std::string& path) {
-  master::Step step = cluster.control().Begin();
+  master::Step step = cluster.control().steps().Begin();
   EXPECT_TRUE(cluster.control().files().Remove(path, false, &step.batch).ok());
-  cluster.control().FinishLazily(std::move(step));
+  cluster.control().steps().FinishLazily(std::move(step));
 }
 
 // A master that dies before the removal is on disk has the file again.
@@ -41,11 +40,14 @@ TEST(DiskTest, BlocksAreDeletedOnceTheRemovalOfTheirFileIsOnDisk) {
 TEST(DiskTest, AnIdIsToldOnceTheDiskKnowsThatItIsTaken) {
   SimulatedCluster cluster({.workers = 1});
   const auto is_told = [&cluster](const std::string& path) {
-    master::Step step = cluster.control().Begin();
+    master::Step step = cluster.control().steps().Begin();
     EXPECT_TRUE(cluster.control().files().Create(path, {}, step.now, &step.batch).ok());
     bool told = false;
-    const auto finished =
-        cluster.control().FinishReserved(std::move(step)).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    const auto finished = cluster.control()
+                              .steps()
+                              .FinishReserved(std::move(step))
+                              .then([&told] { told = true; })
+                              .eagerlyEvaluate(nullptr);
     cluster.Advance(1);
     return told;
   };
@@ -86,7 +88,7 @@ TEST(DiskTest, TheEndOfAJobIsToldOnceItIsOnDisk) {
   SimulatedCluster cluster(options);
   const auto is_told = [&cluster](JobId job) {
     bool told = false;
-    const auto kept = cluster.control().EndKept(job).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    const auto kept = cluster.control().steps().EndKept(job).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
     cluster.Advance(1);
     return told;
   };
@@ -111,15 +113,15 @@ TEST(FullDiskTest, TheReserveIsForWhatRuns) {
   cluster.Submit("/in", "/out", 2);
   cluster.SetFree(40 * kMiB);
   cluster.Advance(1);
-  const Status refused = cluster.control().CheckChange();
+  const Status refused = cluster.control().room().CheckChange();
   EXPECT_EQ(refused.code(), StatusCode::kNoSpace);
   EXPECT_THAT(refused.message(), HasSubstr("the master's disk is full"));
-  EXPECT_TRUE(cluster.control().CheckGoingOn().ok());
+  EXPECT_TRUE(cluster.control().room().CheckGoingOn().ok());
   EXPECT_TRUE(cluster.RunUntilIdle(600));
   EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
   cluster.SetFree(1000 * kMiB);
   cluster.Advance(1);
-  EXPECT_TRUE(cluster.control().CheckChange().ok());
+  EXPECT_TRUE(cluster.control().room().CheckChange().ok());
 }
 
 TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) {
@@ -134,8 +136,8 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
   ASSERT_LT(done(), 40u);
   cluster.SetFree(kMiB);
   cluster.Advance(1);
-  EXPECT_TRUE(cluster.control().Held());
-  EXPECT_EQ(cluster.control().CheckGoingOn().code(), StatusCode::kBusy);
+  EXPECT_TRUE(cluster.control().room().Held());
+  EXPECT_EQ(cluster.control().room().CheckGoingOn().code(), StatusCode::kBusy);
   const auto journal = cluster.Journal();
   const auto before = done();
   cluster.Advance(300);
@@ -145,7 +147,7 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
 
   cluster.RestartMaster();
   cluster.Advance(60);
-  EXPECT_TRUE(cluster.control().Held());
+  EXPECT_TRUE(cluster.control().room().Held());
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(4));
   for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << ToText(number);
   EXPECT_FALSE(cluster.control().workers().AwaitingReports()) << "blocks are listed, and can be read";
@@ -193,10 +195,10 @@ TEST(FullDiskTest, WhatWasToBeDeletedBeforeANodeListedItsBlocksAnewIsNotDeletedA
   ASSERT_TRUE((*writing)->Finish().ok());
   cluster.SetFree(0);
   cluster.Advance(1);
-  ASSERT_TRUE(cluster.control().Held());
-  master::Step step = cluster.control().Begin();
+  ASSERT_TRUE(cluster.control().room().Held());
+  master::Step step = cluster.control().steps().Begin();
   ASSERT_TRUE(cluster.control().files().MakeDirectory("/new", "ann", step.now, &step.batch).ok());
-  cluster.control().FinishLazily(std::move(step));  // deletions wait for it
+  cluster.control().steps().FinishLazily(std::move(step));  // deletions wait for it
 
   dfs::BlockManager& known = cluster.control().files().blocks();
   const auto register_again = [&](std::uint32_t worker) {
@@ -231,9 +233,9 @@ class FullestDiskTest : public testing::Test {
     cluster_.Advance(20);
     cluster_.SetFree(0);
     cluster_.Advance(1);
-    EXPECT_TRUE(cluster_.control().Held());
-    names_ = master::MakeNameService(cluster_.control(), cluster_.control().MakeCaller());
-    jobs_ = master::MakeJobService(cluster_.control(), cluster_.control().MakeCaller());
+    EXPECT_TRUE(cluster_.control().room().Held());
+    names_ = master::MakeNameService(master::NamePartsOf(cluster_.control()), cluster_.control().callers().Make());
+    jobs_ = master::MakeJobService(master::JobPartsOf(cluster_.control()), cluster_.control().callers().Make());
   }
   ~FullestDiskTest() noexcept override {
     names_ = nullptr;
@@ -308,8 +310,8 @@ TEST_F(FullestDiskTest, WhenEvenThatIsUsedUpTheyAreRefused) {
   cluster_.SetSpare(10);
   cluster_.RestartMaster();
   cluster_.Advance(10);
-  names_ = master::MakeNameService(cluster_.control(), cluster_.control().MakeCaller());
-  jobs_ = master::MakeJobService(cluster_.control(), cluster_.control().MakeCaller());
+  names_ = master::MakeNameService(master::NamePartsOf(cluster_.control()), cluster_.control().callers().Make());
+  jobs_ = master::MakeJobService(master::JobPartsOf(cluster_.control()), cluster_.control().callers().Make());
   EXPECT_THAT(Kill().message(), HasSubstr("the master's disk is full"));
   EXPECT_THAT(Remove("/old").message(), HasSubstr("are left for what makes room"));
   EXPECT_TRUE(cluster_.control().files().names().Stat("/old").ok());

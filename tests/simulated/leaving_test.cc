@@ -33,10 +33,10 @@ const master::NodeRecord& NodeOf(SimulatedCluster& cluster, std::uint32_t worker
 
 void Decommission(SimulatedCluster& cluster, std::uint32_t worker) {
   const master::NodeRecord& node = NodeOf(cluster, worker);
-  master::Step step = cluster.control().Begin();
+  master::Step step = cluster.control().steps().Begin();
   ASSERT_TRUE(cluster.control().nodes().SetDraining(node.number, true, &step.batch).ok());
-  cluster.control().workers().FollowDraining(node, &step);
-  cluster.control().FinishLazily(std::move(step));
+  master::FollowDraining(node, cluster.control().files().blocks(), cluster.control().jobs(), &step);
+  cluster.control().steps().FinishLazily(std::move(step));
 }
 
 void Die(SimulatedCluster& cluster, std::uint32_t worker) {
@@ -50,7 +50,7 @@ TEST(LeavingTest, ItIsSaidAndTheNodeIsUsedAgainIfItStaysAfterAll) {
   cluster.Foretell(0, 95);
   cluster.Advance(0.5);
   EXPECT_TRUE(NodeOf(cluster, 0).Drains());
-  master::ClusterSummary summary = master::Summarize(cluster.control());
+  master::ClusterSummary summary = master::Summarize(cluster.control().summary());
   EXPECT_THAT(master::WarningsOf(summary),
               Contains(Field(&Notice::line, HasSubstr("(host0) is leaving in 94 s (spot notice)"))));
   EXPECT_EQ(summary.draining, 1u);
@@ -58,7 +58,7 @@ TEST(LeavingTest, ItIsSaidAndTheNodeIsUsedAgainIfItStaysAfterAll) {
   cluster.Foretell(0, std::nullopt);
   cluster.Advance(0.5);
   EXPECT_FALSE(NodeOf(cluster, 0).Drains());
-  summary = master::Summarize(cluster.control());
+  summary = master::Summarize(cluster.control().summary());
   EXPECT_EQ(summary.draining, 0u);
   cluster.AddFile("/in", 12);
   cluster.Submit("/in", "/out", 0);
@@ -78,7 +78,8 @@ TEST(LeavingTest, ItIsToldAgainToAMasterThatStartsAnewAndNothingIsLaunchedThere)
   cluster.RestartMaster();
   cluster.Advance(10);
   ASSERT_TRUE(NodeOf(cluster, 0).leaving);
-  EXPECT_NEAR(static_cast<double>(NodeOf(cluster, 0).leaving->at - cluster.control().Awake()) / kSecond, 890, 2);
+  EXPECT_NEAR(static_cast<double>(NodeOf(cluster, 0).leaving->at - cluster.control().clock().Awake()) / kSecond, 890,
+              2);
   EXPECT_EQ(running(), 0u);
   EXPECT_TRUE(cluster.RunUntilIdle(600));
 }
@@ -176,9 +177,9 @@ TEST(LeavingTest, ANodeMayNotGoWhileItAloneHasOutputsOfUse) {
     if (worker == 0) cluster.Advance(0.4);
   }
   ASSERT_TRUE(idles_with_outputs(worker));
-  master::Step step = cluster.control().Begin();  // blocks would keep it, too
+  master::Step step = cluster.control().steps().Begin();  // blocks would keep it, too
   ASSERT_TRUE(cluster.control().files().Remove("/in", false, &step.batch).ok());
-  cluster.control().FinishLazily(std::move(step));
+  cluster.control().steps().FinishLazily(std::move(step));
   Decommission(cluster, worker);
   EXPECT_EQ(ClearanceOf(cluster, worker), Clearance::kOutputs);
   for (int tenths = 0; tenths < 1000 && left_on(worker) > 0; ++tenths) {
@@ -205,9 +206,9 @@ TEST(LeavingTest, ANodeWhoseTrashMayBeNeededMayNotGo) {
   cluster.Advance(10);
   ASSERT_EQ(ClearanceOf(cluster, 0), Clearance::kHeld);
   ASSERT_EQ(ClearanceOf(cluster, 1), Clearance::kYes);
-  master::Step step = cluster.control().Begin();
-  cluster.control().DoubtDatabase(&step);
-  cluster.control().FinishLazily(std::move(step));
+  master::Step step = cluster.control().steps().Begin();
+  cluster.control().age().NoteSetBack(&step);
+  cluster.control().steps().FinishLazily(std::move(step));
   ASSERT_TRUE(cluster.control().files().blocks().DiscardUnknown(NodeOf(cluster, 0).number).ok());
   for (int tenth = 0; tenth < 100; ++tenth) {
     ASSERT_EQ(ClearanceOf(cluster, 0), Clearance::kDoubt) << tenth;

@@ -11,7 +11,7 @@
 #include "master/control/cluster_record.h"
 #include "master/control/cluster_summary.h"
 #include "master/control/wire_codec.h"
-#include "master/service/name_service.h"
+#include "master/service/master_service.h"
 #include "tests/fakes/memory_store.h"
 #include "tests/node_ids.h"
 #include "tests/simulated/simulated_cluster.h"
@@ -118,7 +118,7 @@ TEST(MembershipTest, AMasterOneLevelAheadOrBehindTakesWorkersAndOneTwoLevelsAhea
   SimulatedCluster cluster({.workers = 2, .master = {"9.9.9", kProtocolLevel + 2}});
   cluster.Advance(60);
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(0)) << "the workers see it and do not register";
-  const Status refused = cluster.RegisterAs({"old", cluster.control().cluster()});
+  const Status refused = cluster.RegisterAs({"old", cluster.control().identity().cluster});
   EXPECT_EQ(refused.code(), StatusCode::kInvalid) << "and the master sees it, too";
   EXPECT_THAT(refused.message(), HasSubstr("upgrade the worker at old"));
   EXPECT_THAT(refused.message(), HasSubstr("9.9.9"));
@@ -129,7 +129,7 @@ TEST(MembershipTest, TheSummarySaysWhatIsWrongAndNothingElse) {
   options.workers = 3;
   SimulatedCluster cluster(options);
   cluster.Advance(30);
-  master::ClusterSummary summary = master::Summarize(cluster.control());
+  master::ClusterSummary summary = master::Summarize(cluster.control().summary());
   EXPECT_THAT(master::FaultsOf(summary), SizeIs(0));
   EXPECT_THAT(master::WarningsOf(summary), SizeIs(0));
   EXPECT_EQ(summary.live, 3u);
@@ -140,7 +140,7 @@ TEST(MembershipTest, TheSummarySaysWhatIsWrongAndNothingElse) {
   cluster.StoreFile("/only");  // on worker 0
   cluster.Cut(0);
   cluster.Advance(30);
-  summary = master::Summarize(cluster.control());
+  summary = master::Summarize(cluster.control().summary());
   EXPECT_EQ(summary.live, 2u);
   EXPECT_EQ(summary.lost, 1u);
   ASSERT_THAT(master::FaultsOf(summary), SizeIs(1));
@@ -149,13 +149,13 @@ TEST(MembershipTest, TheSummarySaysWhatIsWrongAndNothingElse) {
   EXPECT_THAT(master::WarningsOf(summary), Contains(Field(&Notice::line, HasSubstr("1 node is lost"))));
   cluster.Mend(0);
   cluster.Advance(30);
-  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), SizeIs(0));
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control().summary())), SizeIs(0));
 
   cluster.RestartMaster();
-  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())),
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control().summary())),
               Each(Field(&Notice::line, HasSubstr("waits for"))));
   cluster.Advance(30);
-  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), SizeIs(0));
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control().summary())), SizeIs(0));
 }
 
 // Nothing is missing, and one failure more would change that: so it is no fault, which takes a master from its clients,
@@ -164,10 +164,10 @@ TEST(MembershipTest, BlocksWithASingleReplicaAreARiskOfTheirOwn) {
   SimulatedCluster cluster({.workers = 2, .racks = 1});
   cluster.AddFile("/in", 7);
   cluster.Advance(30);
-  EXPECT_EQ(master::Summarize(cluster.control()).blocks.single_replica, 0u);
+  EXPECT_EQ(master::Summarize(cluster.control().summary()).blocks.single_replica, 0u);
   cluster.Cut(1);
   cluster.Advance(30);
-  master::ClusterSummary summary = master::Summarize(cluster.control());
+  master::ClusterSummary summary = master::Summarize(cluster.control().summary());
   EXPECT_EQ(summary.blocks.single_replica, 7u);
   EXPECT_EQ(summary.blocks.under_replicated, 0u) << "one node holds no more";
   EXPECT_THAT(master::FaultsOf(summary), SizeIs(0));
@@ -179,20 +179,20 @@ TEST(MembershipTest, BlocksWithASingleReplicaAreARiskOfTheirOwn) {
 
   cluster.RestartMaster();
   cluster.Advance(0.1);
-  summary = master::Summarize(cluster.control());
+  summary = master::Summarize(cluster.control().summary());
   ASSERT_NE(summary.awaiting, "");
   EXPECT_THAT(master::WarningsOf(summary), Not(Contains(Field(&Notice::code, NoticeCode::kSingleReplica))))
       << "what the other worker has is not known yet";
   cluster.Mend(1);
   cluster.Advance(60);
-  summary = master::Summarize(cluster.control());
+  summary = master::Summarize(cluster.control().summary());
   EXPECT_EQ(summary.blocks.single_replica, 0u);
   EXPECT_THAT(master::WarningsOf(summary), SizeIs(0));
 }
 
 TEST(MembershipTest, CertificatesThatEndSoonAreToldOfTheMasterTheAuthorityAndEachWorker) {
   SimulatedCluster cluster({.workers = 3, .racks = 1});
-  const auto notices = [&] { return master::WarningsOf(master::Summarize(cluster.control())); };
+  const auto notices = [&] { return master::WarningsOf(master::Summarize(cluster.control().summary())); };
   const Micros day = 24 * kHour;
   cluster.SetCertificates({.own = 300 * day, .authority = 3000 * day}, 200 * day);
   cluster.Advance(5);
@@ -231,7 +231,7 @@ TEST(MembershipTest, AnExecutableThatNoJobNeedsIsRemovedInItsTime) {
 TEST(MembershipTest, AClusterWithoutWorkersDoesNotWork) {
   SimulatedCluster cluster({.workers = 0});
   cluster.Advance(60);
-  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())),
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control().summary())),
               ::testing::ElementsAre(Field(&Notice::line, HasSubstr("no worker is here"))));
 }
 
@@ -244,11 +244,11 @@ TEST(MembershipTest, AWorkerOfAnotherClusterIsRefusedAndNothingChanges) {
   const Status refused = cluster.RegisterAs({"stranger", stranger});
   EXPECT_EQ(refused.code(), StatusCode::kInvalid);
   EXPECT_THAT(refused.message(), HasSubstr(stranger));
-  EXPECT_THAT(refused.message(), HasSubstr(cluster.control().cluster()));
+  EXPECT_THAT(refused.message(), HasSubstr(cluster.control().identity().cluster));
   EXPECT_EQ(cluster.RegisterAs({"nobody", ""}).code(), StatusCode::kInvalid);
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(2));
   EXPECT_EQ(cluster.Journal().size(), lines);
-  EXPECT_TRUE(cluster.RegisterAs({"friend", cluster.control().cluster()}).ok());
+  EXPECT_TRUE(cluster.RegisterAs({"friend", cluster.control().identity().cluster}).ok());
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(3));
 }
 
@@ -257,7 +257,7 @@ TEST(MembershipTest, TheStorageOfAWorkerThatAnswersIsNotTakenOver) {
   options.workers = 2;
   SimulatedCluster cluster(options);
   const std::size_t lines = cluster.Journal().size();
-  const SimulatedCluster::Stranger thief{"thief", cluster.control().cluster(), "storage0"};
+  const SimulatedCluster::Stranger thief{"thief", cluster.control().identity().cluster, "storage0"};
   const Status refused = cluster.RegisterAs(thief);
   EXPECT_EQ(refused.code(), StatusCode::kBusy);
   EXPECT_THAT(refused.message(), HasSubstr("host0:1"));
@@ -274,9 +274,9 @@ TEST(MembershipTest, TheStorageOfAWorkerThatAnswersIsNotTakenOver) {
 
 TEST(MembershipTest, TheStorageOfAWorkerThatIsSilentIsTakenOverWithinAHeartbeat) {
   SimulatedCluster cluster({.workers = 1});
-  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "disk", true}).ok());
+  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().identity().cluster, "disk", true}).ok());
   const double before = cluster.seconds();
-  EXPECT_TRUE(cluster.RegisterAs({"again", cluster.control().cluster(), "disk", true}).ok());
+  EXPECT_TRUE(cluster.RegisterAs({"again", cluster.control().identity().cluster, "disk", true}).ok());
   EXPECT_GE(cluster.seconds() - before, 0.9) << "it was asked";
   EXPECT_LT(cluster.seconds() - before, 1.1);
   EXPECT_EQ(cluster.control().nodes().FindByStorage("disk")->facts.host, "again");
@@ -288,7 +288,7 @@ TEST(MembershipTest, WhoRegistersWhereAnotherWasTakesItsPlaceAtOnce) {
   SimulatedCluster cluster(options);
   const auto& nodes = cluster.control().nodes();
   cluster.Cut(0);
-  ASSERT_TRUE(cluster.RegisterAs({"host0", cluster.control().cluster(), "new", true}).ok());
+  ASSERT_TRUE(cluster.RegisterAs({"host0", cluster.control().identity().cluster, "new", true}).ok());
   EXPECT_FALSE(nodes.FindByStorage("storage0")->alive) << "what is written to it the new one has";
   EXPECT_TRUE(nodes.FindByStorage("new")->alive);
   EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
@@ -299,7 +299,7 @@ TEST(MembershipTest, TheAddressOfAWorkerThatAnswersIsNotTakenOver) {
   options.workers = 2;
   SimulatedCluster cluster(options);
   const auto& nodes = cluster.control().nodes();
-  const Status refused = cluster.RegisterAs({"host1", cluster.control().cluster(), "same", true});
+  const Status refused = cluster.RegisterAs({"host1", cluster.control().identity().cluster, "same", true});
   EXPECT_EQ(refused.code(), StatusCode::kBusy);
   EXPECT_THAT(refused.message(), HasSubstr("with another storage, is there and answers"));
   EXPECT_EQ(nodes.FindByStorage("same"), nullptr);
@@ -310,9 +310,9 @@ TEST(MembershipTest, TheAddressOfAWorkerThatAnswersIsNotTakenOver) {
 TEST(MembershipTest, WhoIsSilentAtTheAddressOfANewWorkerIsLostBeforeThatIsTakenIn) {
   SimulatedCluster cluster({.workers = 1});
   const auto& nodes = cluster.control().nodes();
-  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "old", true}).ok());
+  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().identity().cluster, "old", true}).ok());
   const double before = cluster.seconds();
-  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "new", true}).ok());
+  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().identity().cluster, "new", true}).ok());
   EXPECT_LT(cluster.seconds() - before, 1.1);
   EXPECT_FALSE(nodes.FindByStorage("old")->alive) << "what is written to it the new one has";
   EXPECT_TRUE(nodes.FindByStorage("new")->alive);
@@ -328,9 +328,9 @@ TEST(MembershipTest, NobodyIsForgottenWhileWorkersMayStillCome) {
   cluster.RestartMaster();
   const auto forget = [&](bool force) {
     master::Control& control = cluster.control();
-    master::Step step = control.Begin();
+    master::Step step = control.steps().Begin();
     const Status status = control.workers().ForgetNodes({number}, force, &step);
-    control.FinishLazily(std::move(step));
+    control.steps().FinishLazily(std::move(step));
     return status;
   };
   for (const bool force : {false, true}) EXPECT_THAT(forget(force).message(), HasSubstr("the master has just started"));
@@ -377,9 +377,9 @@ TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
   control.files().blocks().Want({77, 100}, 1);
   control.files().blocks().Written(number, {77, 100});
   const auto forget = [&](NodeId node, bool force) {
-    master::Step step = control.Begin();
+    master::Step step = control.steps().Begin();
     const Status status = control.workers().ForgetNodes({node}, force, &step);
-    control.FinishLazily(std::move(step));
+    control.steps().FinishLazily(std::move(step));
     return status;
   };
   cluster.Advance(30);
@@ -405,15 +405,15 @@ TEST(MembershipTest, ANodeThatWasDecommissionedIsForgottenThoughFilesWantMoreRep
   for (const auto& [number, node] : control.nodes().all()) blocks.Written(number, {77, 100});
   cluster.Advance(30);
   const auto forget = [&] {
-    master::Step step = control.Begin();
+    master::Step step = control.steps().Begin();
     const Status status = control.workers().ForgetNodes({leaves}, false, &step);
-    control.FinishLazily(std::move(step));
+    control.steps().FinishLazily(std::move(step));
     return status;
   };
-  master::Step step = control.Begin();
+  master::Step step = control.steps().Begin();
   ASSERT_TRUE(control.nodes().SetDraining(leaves, true, &step.batch).ok());
   blocks.SetDraining(leaves, true);
-  control.FinishLazily(std::move(step));
+  control.steps().FinishLazily(std::move(step));
   EXPECT_TRUE(blocks.Drained(leaves)) << "both others have it";
   EXPECT_EQ(blocks.Health().under_replicated, 0u);
   EXPECT_EQ(blocks.Health().short_of_nodes, 1u);
@@ -436,7 +436,7 @@ TEST(MembershipTest, TheSummaryAndTheLogNameTheNodesWhoseDiskIsFull) {
   SimulatedCluster cluster(options);
   const auto* node = cluster.control().nodes().FindByStorage("storage1");
   cluster.control().workers().NoteSpace(node->number, {.capacity = 1000, .free = 0});
-  const master::ClusterSummary summary = master::Summarize(cluster.control());
+  const master::ClusterSummary summary = master::Summarize(cluster.control().summary());
   const std::string name = "node " + std::to_string(node->number.value) + " at host1:";
   EXPECT_THAT(summary.full, ::testing::ElementsAre(HasSubstr(name)));
   EXPECT_THAT(master::WarningsOf(summary),
@@ -469,7 +469,7 @@ TEST(SetBackTest, WorkersFindADatabaseThatIsOlderThanWhatTheyWereTold) {
   for (int times = 0; times < 3; ++times) {
     cluster.RestartMaster();
     cluster.Advance(20);
-    EXPECT_FALSE(cluster.control().doubt().there_is()) << "a restart sets nothing back";
+    EXPECT_FALSE(cluster.control().age().Doubted()) << "a restart sets nothing back";
   }
   auto other = MakeMemoryStore();
   ASSERT_TRUE(master::StoreClusterId(FormatClusterId(9, 9), other.get()).ok());
@@ -486,18 +486,18 @@ TEST(SetBackTest, WorkersFindADatabaseThatIsOlderThanWhatTheyWereTold) {
   (void)cluster.RestartMasterWith(std::move(own));
   cluster.Advance(20);
   const dfs::BlockId late = cluster.StoreFile("/late");
-  EXPECT_FALSE(cluster.control().doubt().there_is());
+  EXPECT_FALSE(cluster.control().age().Doubted());
 
   own = cluster.RestartMasterWith(std::move(image));
   cluster.Advance(60);
-  EXPECT_TRUE(cluster.control().doubt().there_is());
-  EXPECT_THAT(master::WarningsOf(master::Summarize(cluster.control())),
+  EXPECT_TRUE(cluster.control().age().Doubted());
+  EXPECT_THAT(master::WarningsOf(master::Summarize(cluster.control().summary())),
               Contains(Field(&Notice::line, HasSubstr("may be older than what clients were told"))));
   EXPECT_TRUE(cluster.blocks(0).Has(late));
   (void)cluster.RestartMasterWith(std::move(own));
   cluster.Advance(30);
   EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u);
-  EXPECT_TRUE(cluster.control().doubt().there_is()) << "this one lacks what was done on the image";
+  EXPECT_TRUE(cluster.control().age().Doubted()) << "this one lacks what was done on the image";
 }
 
 // As `master restore` and `master repair` leave it: what a file loses then is not deleted.
@@ -505,7 +505,7 @@ TEST(SetBackTest, ADatabaseThatWasRestoredIsInDoubtFromItsFirstStart) {
   SimulatedCluster cluster({.workers = 2, .racks = 1});
   const dfs::BlockId block = cluster.StoreFile("/file");
   cluster.Advance(10);
-  ASSERT_FALSE(cluster.control().doubt().there_is());
+  ASSERT_FALSE(cluster.control().age().Doubted());
   auto other = MakeMemoryStore();
   ASSERT_TRUE(master::StoreClusterId(FormatClusterId(9, 9), other.get()).ok());
   auto own = cluster.RestartMasterWith(std::move(other));
@@ -513,11 +513,11 @@ TEST(SetBackTest, ADatabaseThatWasRestoredIsInDoubtFromItsFirstStart) {
   master::Doubt::Announce(master::DoubtCause::kRestored, &note);
   ASSERT_TRUE(own->Write(note, Durability::kSynced).ok());
   (void)cluster.RestartMasterWith(std::move(own));
-  EXPECT_TRUE(cluster.control().doubt().there_is());
+  EXPECT_TRUE(cluster.control().age().Doubted());
   cluster.Advance(20);
-  master::Step step = cluster.control().Begin();
+  master::Step step = cluster.control().steps().Begin();
   ASSERT_TRUE(cluster.control().files().Remove("/file", false, &step.batch).ok());
-  cluster.control().FinishLazily(std::move(step));
+  cluster.control().steps().FinishLazily(std::move(step));
   cluster.Advance(20);
   EXPECT_TRUE(cluster.blocks(0).Has(block) || cluster.blocks(0).ListTrash().size() == 1);
 }
@@ -572,7 +572,7 @@ TEST(MembershipTest, AnErrorOfTheMasterDoesNotStopItsClock) {
 
 TEST(LookingTest, ManyInDoubtAreLookedAtInTurnsAndEverybodyOtherwise) {
   SimulatedCluster cluster({.workers = 30});
-  master::NodeWatch& watch = cluster.control().workers().watch();
+  master::NodeWatch& watch = cluster.control().watch();
   std::vector<NodeId> nodes;
   for (const auto& [number, node] : cluster.control().nodes().all()) nodes.push_back(number);
   const NodeId asker = nodes[4];
@@ -602,7 +602,7 @@ TEST(LookingTest, ManyInDoubtAreLookedAtInTurnsAndEverybodyOtherwise) {
 TEST(LookingTest, AWriterCastsDoubtAloneOnTheNodesOfTheBlockThatItGivesUp) {
   SimulatedCluster cluster({.workers = 20});
   cluster.Advance(30);
-  auto names = master::MakeNameService(cluster.control(), cluster.control().MakeCaller());
+  auto names = master::MakeNameService(master::NamePartsOf(cluster.control()), cluster.control().callers().Make());
   auto create = names.createRequest();
   create.setPath(master::ToData("/file"));
   create.setReplication(2);
@@ -622,7 +622,7 @@ TEST(LookingTest, AWriterCastsDoubtAloneOnTheNodesOfTheBlockThatItGivesUp) {
   };
   std::vector<NodeId> nodes;
   for (const auto& [number, node] : cluster.control().nodes().all()) nodes.push_back(number);
-  master::NodeWatch& watch = cluster.control().workers().watch();
+  master::NodeWatch& watch = cluster.control().watch();
   EXPECT_THAT(add_block({nodes.begin(), nodes.begin() + 10}), SizeIs(2));
   EXPECT_THAT(watch.ToLookAt(nodes[0]), SizeIs(1)) << "of its own accord";
   const std::vector<NodeId> given = add_block({});

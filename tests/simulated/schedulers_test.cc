@@ -232,7 +232,7 @@ TEST(SchedulersTest, AMasterStartsWithTheLastGoodSchedulerFileAndSaysSo) {
   };
   const auto told = [&] {
     std::string lines;
-    for (const Notice& notice : master::WarningsOf(master::Summarize(cluster.control()))) {
+    for (const Notice& notice : master::WarningsOf(master::Summarize(cluster.control().summary()))) {
       if (notice.code == NoticeCode::kSchedulerFile) lines += notice.line;
     }
     return lines;

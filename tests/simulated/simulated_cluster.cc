@@ -293,7 +293,7 @@ double SimulatedCluster::seconds() const {
 dfs::BlockId SimulatedCluster::StoreFile(const std::string& path) {
   const std::string data(100, 'x');
   const std::vector<std::uint32_t> crcs = dfs::ChunkCrcs(data);
-  master::Step step = control_->Begin();
+  master::Step step = control_->steps().Begin();
   const auto file = control_->files().Create(path, {.replication = 1}, step.now, &step.batch);
   const NodeId writer = control_->nodes().FindByStorage("storage0")->number;  // a file's first replica is the writer's
   const auto block = control_->files().AddBlock(*file, writer, {}, &step.batch);
@@ -302,7 +302,7 @@ dfs::BlockId SimulatedCluster::StoreFile(const std::string& path) {
   EXPECT_TRUE((*writing)->Finish().ok());
   const std::vector<dfs::WrittenBlock> written = {{block->id, data.size(), {block->targets[0]}, dfs::BlockCrc(crcs)}};
   EXPECT_TRUE(control_->files().Complete(*file, {}, written, step.now, &step.batch).ok());
-  control_->FinishLazily(std::move(step));
+  control_->steps().FinishLazily(std::move(step));
   Cut(0);
   Advance(1);
   Mend(0);
@@ -312,7 +312,7 @@ dfs::BlockId SimulatedCluster::StoreFile(const std::string& path) {
 
 void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
   constexpr std::uint64_t kBlock = std::uint64_t{64} << 20;
-  master::Step step = control_->Begin();
+  master::Step step = control_->steps().Begin();
   dfs::CreateOptions create;
   create.replication = 2;
   const Result<dfs::FileId> file = control_->files().Create(path, create, step.now, &step.batch);
@@ -324,7 +324,7 @@ void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
     written.push_back({block->id, kBlock, {block->targets.begin(), block->targets.end()}});
   }
   ASSERT_TRUE(control_->files().Complete(*file, {}, written, step.now, &step.batch).ok());
-  control_->FinishLazily(std::move(step));
+  control_->steps().FinishLazily(std::move(step));
 }
 
 kj::Promise<void> SimulatedCluster::Ask(const SyntheticJob& wanted) {

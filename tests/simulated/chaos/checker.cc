@@ -319,7 +319,7 @@ void Checker::CheckReplay() {
   master::FileSystem files(Random(1), [numbers = Random(1)]() mutable { return numbers.Next(); });
   master::NodeTable nodes;
   const std::string settings = sched::FormatSettings(control->scheduler_file().settings());
-  master::JobTracker jobs(files, *store, {.scheduler = {control->scheduler(), settings}, .history_jobs = 1000},
+  master::JobTracker jobs(files, *store, {.scheduler = {control->scheduler().name(), settings}, .history_jobs = 1000},
                           MakeSilentLog());
   Status loaded = files.Load(*store);
   if (loaded.ok()) loaded = nodes.Load(*store);

@@ -239,7 +239,7 @@ void FaultActor::SetBack(double seconds) {
   cluster_.checker().count().set_back += 1;
   Later(45 + seconds, [this, &master, restored] {
     if (!master.misled()) return;
-    if (!restored && master.control() != nullptr && master.control()->doubt().there_is())
+    if (!restored && master.control() != nullptr && master.control()->age().Doubted())
       cluster_.checker().count().set_back_found += 1;
     world_.Note("the master is started on its own directory");
     End(master.host());

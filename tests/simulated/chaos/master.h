@@ -52,7 +52,7 @@ class MasterMachine {
   // count is odd while it runs on an old directory.
   [[nodiscard]] std::uint64_t set_backs() const { return set_backs_; }
   // Returns true if the master considers its database old, so that it removes nothing for good.
-  [[nodiscard]] bool doubts() const { return control_ != nullptr && control_->doubt().there_is(); }
+  [[nodiscard]] bool doubts() const { return control_ != nullptr && control_->age().Doubted(); }
   [[nodiscard]] std::uint64_t misled_times() const { return misled_times_; }
 
  private:

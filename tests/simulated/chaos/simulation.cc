@@ -32,7 +32,7 @@ void BalanceNowAndThen(Cluster& cluster) {
   constexpr double kPause = 7;  // seconds
   constexpr double kThreshold = 1e-10;
   if (cluster.faults().over()) return;
-  if (master::Control* control = cluster.master().control()) control->StartBalance(kThreshold);
+  if (master::Control* control = cluster.master().control()) control->replicas().StartBalance(kThreshold);
   cluster.world().Do(kPause, [&cluster] { BalanceNowAndThen(cluster); });
 }
 

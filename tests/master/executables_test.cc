@@ -1,4 +1,4 @@
-#include "master/jobs/unused_executables.h"
+#include "master/control/executables.h"
 
 #include <gmock/gmock.h>
 

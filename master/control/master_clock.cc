@@ -1,7 +1,8 @@
-#include "master/control/meters.h"
+#include "master/control/master_clock.h"
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace millrace::master {
@@ -10,6 +11,16 @@ namespace {
 Micros ToMicros(const timeval& time) { return Micros{time.tv_sec} * kSecond + time.tv_usec; }
 
 }  // namespace
+
+Micros SchedulerTime::Now(const Clocks& clocks) const {
+  return std::max(clocks.wall, last_ + (clocks.monotonic - seen_));
+}
+
+Micros SchedulerTime::Step(const Clocks& clocks) {
+  last_ = std::max(Now(clocks), last_ + 1);
+  seen_ = clocks.monotonic;
+  return last_;
+}
 
 Meters SystemMeters() {
   return {[] {

@@ -1,4 +1,4 @@
-#include "master/control/scheduler_time.h"
+#include "master/control/master_clock.h"
 
 #include <gtest/gtest.h>
 

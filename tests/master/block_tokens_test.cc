@@ -47,15 +47,15 @@ class Worker final : public worker::wire::WorkerControl::Server {
   Told& told_;
 };
 
-class WriteOrdersTest : public testing::Test {
+class BlockTokensTest : public testing::Test {
  protected:
-  WriteOrdersTest() {
+  BlockTokensTest() {
     OptionSet declared = DeclareMasterOptions(&config_);
     config_.startup_grace = 0;
     MILLRACE_CHECK(StoreClusterId(cluster_, store_.get()).ok(), "no cluster");
     Start();
   }
-  ~WriteOrdersTest() noexcept override { Stop(); }
+  ~BlockTokensTest() noexcept override { Stop(); }
 
   void Start() {
     auto control = Control::Make(
@@ -158,7 +158,7 @@ class WriteOrdersTest : public testing::Test {
   std::vector<wire::WorkerSession::Client> sessions_;
 };
 
-TEST_F(WriteOrdersTest, AClientTellsItsReleaseOnceAConnection) {
+TEST_F(BlockTokensTest, AClientTellsItsReleaseOnceAConnection) {
   const auto ask = [this](wire::Master::Client& master, std::uint32_t level) {
     auto asking = master.namesRequest();
     asking.setProtocol(level);
@@ -177,7 +177,7 @@ TEST_F(WriteOrdersTest, AClientTellsItsReleaseOnceAConnection) {
   EXPECT_FALSE(ask(another, 0).ok());
 }
 
-TEST_F(WriteOrdersTest, ANewBlockComesWithATokenForItsPipeline) {
+TEST_F(BlockTokensTest, ANewBlockComesWithATokenForItsPipeline) {
   EXPECT_EQ(Register("w1", 1001, kProtocolLevel), key_.bytes());
   Register("w2", 1002, kProtocolLevel);
   const Given given = AddBlock(Open("/a"), true);
@@ -189,7 +189,7 @@ TEST_F(WriteOrdersTest, ANewBlockComesWithATokenForItsPipeline) {
   EXPECT_THAT(told_[1001].allowed, IsEmpty());
 }
 
-TEST_F(WriteOrdersTest, TheKeyOutlivesTheMasterSoThatAWriteGoesOn) {
+TEST_F(BlockTokensTest, TheKeyOutlivesTheMasterSoThatAWriteGoesOn) {
   Register("w1", 1001, kProtocolLevel);
   const Given given = AddBlock(Open("/a", 1), true);
   Stop();
@@ -198,7 +198,7 @@ TEST_F(WriteOrdersTest, TheKeyOutlivesTheMasterSoThatAWriteGoesOn) {
   EXPECT_EQ(PortsOf(given.token, given.block, given.targets[0]), PortsOf(given.targets));
 }
 
-TEST_F(WriteOrdersTest, WorkersAreToldOfAWriterThatKnowsNoTokens) {
+TEST_F(BlockTokensTest, WorkersAreToldOfAWriterThatKnowsNoTokens) {
   Register("w1", 1001, kProtocolLevel);
   Register("w2", 1002, kProtocolLevel);
   const Given given = AddBlock(Open("/a"), false);
@@ -210,7 +210,7 @@ TEST_F(WriteOrdersTest, WorkersAreToldOfAWriterThatKnowsNoTokens) {
   }
 }
 
-TEST_F(WriteOrdersTest, AWorkerThatKnowsNoTokensIsShownNone) {
+TEST_F(BlockTokensTest, AWorkerThatKnowsNoTokensIsShownNone) {
   Register("w1", 1001, kWriteTokensSince - 1);
   Register("w2", 1002, kProtocolLevel);
   const Given given = AddBlock(Open("/a"), true);
@@ -219,7 +219,7 @@ TEST_F(WriteOrdersTest, AWorkerThatKnowsNoTokensIsShownNone) {
   EXPECT_THAT(told_[1002].allowed, SizeIs(1));
 }
 
-TEST_F(WriteOrdersTest, ACopyIsOrderedByATokenOfWhatItIsToBe) {
+TEST_F(BlockTokensTest, ACopyIsOrderedByATokenOfWhatItIsToBe) {
   Register("w1", 1001, kProtocolLevel);
   const Given given = AddBlock(Open("/a"), true);
   dfs::BlockManager& blocks = control_->files().blocks();
@@ -237,7 +237,7 @@ TEST_F(WriteOrdersTest, ACopyIsOrderedByATokenOfWhatItIsToBe) {
   EXPECT_THAT(told_[1002].allowed, IsEmpty());
 }
 
-TEST_F(WriteOrdersTest, TargetsAreToldOfACopyByAWorkerThatKnowsNoTokens) {
+TEST_F(BlockTokensTest, TargetsAreToldOfACopyByAWorkerThatKnowsNoTokens) {
   Register("w1", 1001, kWriteTokensSince - 1);
   const NodeId first = control_->nodes().FindByStorage("w1")->number;
   dfs::BlockManager& blocks = control_->files().blocks();

@@ -1,11 +1,12 @@
-#include "master/service/scheduler_view.h"
+#include "master/service/master_views.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "base/clock.h"
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/units.h"
@@ -14,6 +15,98 @@
 #include "schedulers/core/policy_view.h"
 
 namespace millrace::master {
+
+// ---- the caller ----
+
+void WriteCallerRights(const Caller& caller, const AccessRules& rules, wire::CallerRights::Builder out) {
+  constexpr std::size_t kMost = 1000;  // groups, and pools: what fits into a message
+  out.setUser(caller.user());
+  out.setAdministrator(caller.IsAdministrator());
+  out.setAddress(caller.peer().address);
+  const AccessRules::Names& of = rules.GroupsOf(caller.user());
+  std::vector<std::string> groups(of.begin(), of.end());
+  groups.resize(std::min(groups.size(), kMost));
+  auto list = out.initGroups(static_cast<unsigned>(groups.size()));
+  for (unsigned i = 0; i < list.size(); ++i) list.set(i, groups[i]);
+  std::vector<std::string> pools = rules.Pools();
+  pools.resize(std::min(pools.size(), kMost));
+  pools.emplace_back("*");
+  auto rights = out.initPools(static_cast<unsigned>(pools.size()));
+  const bool anyone = caller.user().empty();
+  for (unsigned i = 0; i < rights.size(); ++i) {
+    rights[i].setPool(pools[i]);
+    rights[i].setSubmits(anyone || rules.MaySubmit(caller.user(), pools[i]));
+    rights[i].setAdministers(anyone || rules.MayAdminister(caller.user(), pools[i]));
+  }
+}
+
+// ---- the cluster ----
+
+namespace {
+
+using Texts = capnp::List<capnp::Text>::Builder;
+
+void WriteNotices(const std::vector<Notice>& notices, Texts lines, Texts codes) {
+  for (unsigned i = 0; i < lines.size(); ++i) {
+    lines.set(i, notices[i].line);
+    codes.set(i, std::string(notices[i].name()));
+  }
+}
+
+void WriteWorkers(const std::vector<ClusterSummary::WorkerRelease>& workers, wire::ClusterStatus::Builder out) {
+  constexpr std::size_t kMostReleases = 100;  // more than anybody has at a time
+  auto list = out.initWorkers(static_cast<unsigned>(std::min(workers.size(), kMostReleases)));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setVersion(workers[i].release.version);
+    list[i].setProtocol(workers[i].release.protocol);
+    list[i].setNodes(workers[i].nodes);
+  }
+}
+
+}  // namespace
+
+void WriteClusterStatus(const ClusterSummary& summary, wire::ClusterStatus::Builder out) {
+  out.setCluster(summary.cluster);
+  out.setVersion(summary.master.version);
+  out.setProtocol(summary.master.protocol);
+  out.setUpMillis(static_cast<std::uint64_t>(summary.up / kMillisecond));
+  out.setScheduler(summary.scheduler);
+  const std::vector<Notice> faults = FaultsOf(summary), warnings = WarningsOf(summary);
+  const auto fault_count = static_cast<unsigned>(faults.size()), warning_count = static_cast<unsigned>(warnings.size());
+  WriteNotices(faults, out.initFaults(fault_count), out.initFaultCodes(fault_count));
+  WriteNotices(warnings, out.initWarnings(warning_count), out.initWarningCodes(warning_count));
+  auto risks = out.initWarningRisks(warning_count);
+  for (unsigned i = 0; i < warning_count; ++i) risks.set(i, warnings[i].level() == NoticeLevel::kRisk);
+  out.setLive(summary.live);
+  out.setDraining(summary.draining);
+  out.setAvoided(summary.avoided);
+  out.setFull(static_cast<std::uint32_t>(summary.full.size()));
+  out.setAiling(static_cast<std::uint32_t>(summary.ailing.size()));
+  out.setLost(summary.lost);
+  out.setAwaited(summary.awaited);
+  out.setMapSlots(summary.map_slots);
+  out.setMapsRunning(summary.maps_running);
+  out.setReduceSlots(summary.reduce_slots);
+  out.setReducesRunning(summary.reduces_running);
+  out.setCapacity(summary.space.capacity);
+  out.setUsed(summary.space.used);
+  out.setFree(summary.space.free);
+  WriteWorkers(summary.workers, out);
+  out.setFiles(summary.files.files);
+  out.setDirectories(summary.files.directories);
+  out.setBytes(summary.files.bytes);
+  out.setBlocks(summary.blocks.blocks);
+  out.setMissing(summary.blocks.missing);
+  out.setUnderReplicated(summary.blocks.under_replicated);
+  out.setShortOfNodes(summary.blocks.short_of_nodes);
+  out.setSingleReplica(summary.blocks.single_replica);
+  out.setCorruptReplicas(summary.blocks.corrupt_replicas);
+  out.setJobsRunning(summary.jobs_running);
+  out.setJobsWaiting(summary.jobs_waiting);
+}
+
+// ---- the scheduler ----
+
 namespace {
 
 constexpr std::size_t kMostElements = 4000;
@@ -117,16 +210,16 @@ void Fill(const List& list, std::size_t size, Write write) {
 
 }  // namespace
 
-void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out) {
-  const sched::ClusterState& cluster = control.jobs().cluster();
-  const Micros now = control.Now();
-  sched::PolicyView view = control.jobs().ViewPolicy(now);
+void WriteSchedulerView(const SchedulerViewParts& master, wire::SchedulerView::Builder out) {
+  const sched::ClusterState& cluster = master.jobs.cluster();
+  const Micros now = master.clock.Now();
+  sched::PolicyView view = master.jobs.ViewPolicy(now);
   AddSlots(cluster, &view);
-  out.setName(control.scheduler());
-  out.setFile(control.scheduler_file().name());
-  out.setFileProblem(control.scheduler_file().problem());
+  out.setName(master.scheduler.name());
+  out.setFile(master.scheduler_file.name());
+  out.setFileProblem(master.scheduler_file.problem());
   AnswerBudget budget(kMostElements);
-  budget.Add(FieldBytes(control.scheduler_file().name()) + FieldBytes(control.scheduler_file().problem()));
+  budget.Add(FieldBytes(master.scheduler_file.name()) + FieldBytes(master.scheduler_file.problem()));
   const std::size_t facts = budget.TakeFront(
       view.facts, [](const sched::Fact& fact) { return 64 + FieldBytes(fact.name) + 2 * FieldBytes(fact.text); });
   auto out_facts = out.initFacts(static_cast<unsigned>(facts));
@@ -160,20 +253,19 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
   });
   out.setGroupNoun(view.group_noun);
   out.setNow(now);
-  out.getCost().setDeciding(static_cast<std::uint64_t>(control.jobs().deciding_cost().nanoseconds));
-  out.getCost().setEvents(control.jobs().deciding_cost().events);
-  if (control.meters().processor_time)
-    out.getCost().setMasterCpu(static_cast<std::uint64_t>(control.meters().processor_time()));
+  out.getCost().setDeciding(static_cast<std::uint64_t>(master.jobs.deciding_cost().nanoseconds));
+  out.getCost().setEvents(master.jobs.deciding_cost().events);
+  if (master.meters.processor_time)
+    out.getCost().setMasterCpu(static_cast<std::uint64_t>(master.meters.processor_time()));
   out.setMoreFacts(static_cast<std::uint32_t>(view.facts.size() - facts));
   out.setMoreGroups(static_cast<std::uint32_t>(view.groups.size() - groups));
   out.setMoreWaits(static_cast<std::uint32_t>(view.waits.size() - waits));
 }
 
-void WriteWaits(const Control& control, capnp::List<std::uint32_t>::Reader jobs,
+void WriteWaits(const JobTracker& tracker, Micros now, capnp::List<std::uint32_t>::Reader jobs,
                 wire::Master::ExplainWaitsResults::Builder out) {
-  const sched::ClusterState& cluster = control.jobs().cluster();
-  const Micros now = control.Now();
-  sched::PolicyView view = control.jobs().ViewPolicy(now);
+  const sched::ClusterState& cluster = tracker.cluster();
+  sched::PolicyView view = tracker.ViewPolicy(now);
   const std::set<std::uint32_t> asked(jobs.begin(), jobs.end());
   if (!asked.empty()) std::erase_if(view.waits, [&](const auto& wait) { return !asked.contains(wait.job.value); });
   const std::vector<WaitEntry> entries = EntriesOf(cluster, now, view);

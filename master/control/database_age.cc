@@ -1,0 +1,46 @@
+#include "master/control/database_age.h"
+
+#include <utility>
+
+namespace millrace::master {
+
+Status DatabaseAge::Load(const KeyValueStore& store) {
+  MILLRACE_TRY(lineage_.Load(store));
+  return doubt_.Load(store);
+}
+
+void DatabaseAge::Begin(std::uint64_t life, Step* step) {
+  lineage_.Begin(life, &step->batch);
+  if (const auto cause = doubt_.announced()) {
+    BeginDoubt(*cause, step);
+  } else if (doubt_.there_is()) {
+    files_.SetDoubt(true);
+  }
+}
+
+// A worker that was told of a moment knows that what was stored before it was there.
+void DatabaseAge::Advance() {
+  if (advanced_ == commits_.last()) return;
+  WriteBatch batch;
+  lineage_.Advance(&batch);
+  tasks_.add(commits_.Commit(std::move(batch)).then([this, moment = lineage_.now()]() { kept_ = moment; }));
+  advanced_ = commits_.last();
+}
+
+void DatabaseAge::BeginDoubt(DoubtCause cause, Step* step) {
+  const bool new_doubt = !doubt_.there_is();
+  doubt_.Begin(cause, step->now, length_, &step->batch);
+  files_.SetDoubt(true);
+  if (new_doubt) log_->error("{}", doubt_.Line(step->now));
+}
+
+void DatabaseAge::EndDoubt() {
+  if (!doubt_.there_is()) return;
+  Step step = steps_.Begin();
+  if (!doubt_.EndIfOver(step.now, &step.batch)) return;
+  files_.SetDoubt(false);
+  log_->info("the database is no longer held to be older than what clients were told (master.doubt)");
+  steps_.FinishLazily(std::move(step));
+}
+
+}  // namespace millrace::master
