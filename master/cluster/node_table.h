@@ -47,14 +47,14 @@ struct WorkerSpace {
 
 // A worker's announcement that its machine will be taken away.
 struct Leaving {
-  Micros at = 0;       // on the clock of Control::Awake
+  Micros at = 0;       // on the clock of MasterClock::Awake
   std::string reason;  // "spot notice"
 };
 
 // The ailment of a node that is alive.
 struct Ailing {
   Diagnosis diagnosis;
-  Micros since = 0;  // on the clock of Control::Awake
+  Micros since = 0;  // on the clock of MasterClock::Awake
 };
 
 struct NodeRecord {
