@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -16,7 +17,9 @@
 #include "base/ids/ids.h"
 #include "dfs/name/block_manager.h"
 #include "dfs/name/types.h"
+#include "master/cluster/file_system.h"
 #include "master/jobs/job_record.h"
+#include "schedulers/cluster/topology.h"
 
 namespace millrace::master {
 
@@ -43,5 +46,11 @@ class InputPlaces {
   std::set<TaskId> doubted_;
   TaskId last_;  // the maps after this one are next
 };
+
+// Returns the node from which a map on `node` got more than half of the input that `node` did not have itself; nothing
+// if there is no such node. The rate at which the map got its input then measures the link between the two nodes.
+// Readers are assumed to go to the closest holder of a block first.
+[[nodiscard]] std::optional<NodeId> MainInputSource(NodeId node, const MapSplits& splits, const FileSystem& files,
+                                                    const sched::Topology& topology);
 
 }  // namespace millrace::master

@@ -1,5 +1,5 @@
-// Makes a job from a request: its description for the engine, and the inputs of its maps. Pure functions. Thread rule:
-// control thread.
+// Makes a job from a request: checks what it names, and makes its description for the engine and the inputs of its
+// maps. Pure functions. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,15 @@
 #include "schedulers/events/events.h"
 
 namespace millrace::master {
+
+// Checks the inputs and the output, so that no job is accepted that would fail after its work is done. Clients check
+// both before they submit, but clients of an earlier version do not. Returns kInvalid if the request has
+// - the URL of another storage system as an input or the output: `s3://a/b`, or `/s3://a/b`, as earlier clients
+//   wrote it,
+// - an output path so long that the paths of the output files would exceed the limit,
+// - options with which the output files cannot be made (output.block_size, output.replication).
+// The paths are as the client sent them.
+[[nodiscard]] Status CheckPlaces(const JobRequest& request);
 
 // Returns the job's description for the engine, without its maps and the profile of its program.
 [[nodiscard]] sched::JobSpec SpecOf(const JobRequest& request, Micros now);
