@@ -132,7 +132,7 @@ Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
 
 Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   if (job.pipeline) return Status::Ok();  // its steps say what they read
-  const bool reads = job.split_by != job::SplitBy::kNumbers;
+  const bool reads = job.split_by != SplitBy::kNumbers;
   if (reads && options.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
   if (!job.mappers.empty() && options.inputs.size() != job.mappers.size()) {
     return Invalid("the job has " + std::to_string(job.mappers.size()) + " mappers, one for each INPUT, and " +
@@ -326,8 +326,8 @@ Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prep
   MILLRACE_TRY(CheckPaths(files, request));
   std::vector<job::OpenedInput> opened;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-    const job::InputCut how = job::CutOf(request.description, i);
-    const bool cut = how.split_by != job::SplitBy::kFile;  // where it is not compressed
+    const job::DescribedInput how = job::CutOf(request.description, i);
+    const bool cut = how.split_by != SplitBy::kFile;  // where it is not compressed
     if (how.decompresses && (cut || how.text)) opened.push_back({request.inputs[i], how.text});
   }
   MILLRACE_ASSIGN(request.uncut, job::LookIntoInput(files, opened));

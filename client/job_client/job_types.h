@@ -1,7 +1,6 @@
 // The requests and answers of the master as plain values, for the job client. Thread rule: values.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
+#include "base/protocol/job_values.h"
 #include "base/release.h"
 #include "base/status.h"
 #include "client/job_client/executable_store.h"
@@ -17,20 +17,11 @@
 
 namespace millrace::job {
 
-enum class JobState { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
-[[nodiscard]] std::string_view ToString(JobState state);
-[[nodiscard]] inline bool Ended(JobState state) { return state >= JobState::kSucceeded; }
-
 // Returns the name of a priority: 0 is VERY_HIGH, then HIGH, NORMAL, LOW, and 4 is VERY_LOW.
 [[nodiscard]] std::string PriorityName(std::uint8_t priority);
 [[nodiscard]] Result<std::uint8_t> ParsePriority(std::string_view name);
 // Reads a job such as "job3" or "3". Returns kInvalid for any other text.
 [[nodiscard]] Result<JobId> ParseJobArgument(std::string_view text);
-
-struct Phase {
-  std::uint32_t total = 0, running = 0, done = 0;
-  double fraction = 0;  // of the whole phase, running attempts included
-};
 
 // The messages and the executable with which a map attempt was launched.
 struct MapLaunch {
@@ -38,39 +29,6 @@ struct MapLaunch {
   StoredExecutable executable;
   std::string messages;  // frames that set a task process up and launch the map (base/protocol/task.capnp); they name
                          // no files of a worker
-};
-
-// A map that its job left out.
-struct LeftOutMap {
-  std::uint32_t map = 0;
-  std::string input;  // "/in/a, bytes 0 to 99"
-};
-
-// A record that its map left out.
-struct LeftOutRecord {
-  std::uint32_t map = 0;
-  std::string path;          // empty if the input is numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; with numbers, the number
-};
-
-struct JobStatus {
-  JobId job;
-  std::string name, owner;
-  JobState state = JobState::kWaiting;
-  std::string reason;  // why it failed or was killed
-  std::uint8_t priority = 0;
-  std::string pool, output;
-  Micros submitted = 0, first_launch = 0, ended = 0;  // 0: not yet
-  Phase maps, reduces;
-  double copy_fraction = 0;                // the mean of the reduces
-  std::array<std::uint32_t, 4> maps_at{};  // launches at node, rack, datacenter, off
-  std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
-  std::uint32_t maps_left_out = 0;
-  std::vector<LeftOutMap> left_out;  // the first of them
-  std::uint32_t records_left_out = 0;
-  std::vector<LeftOutRecord> left_out_records;  // the first of them
-  Micros deadline = 0;                          // when it should have ended; 0: none
-  std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
 struct JobRequest {
@@ -100,26 +58,7 @@ struct JobRequest {
 // Reads an attempt such as "job3.m.17.0". Returns kInvalid for any other text.
 [[nodiscard]] Result<AttemptId> ParseAttemptArgument(std::string_view text);
 
-enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
-[[nodiscard]] std::string_view ToString(AttemptState state);
-
-struct AttemptStatus {
-  AttemptId attempt;
-  NodeId node;
-  std::string host;
-  AttemptState state = AttemptState::kRunning;
-  Micros launched = 0, ended = 0;
-  std::string reason;
-};
-
 enum class LogStream { kStdout, kStderr };
-
-inline constexpr std::string_view kEngineCounters = "millrace";  // the group of the counters that every job has
-
-struct Counter {
-  std::string group, name;
-  std::int64_t value = 0;
-};
 
 // The answers to whether a node may be taken away for good, as GoState in master.capnp has them.
 enum class GoState : std::uint8_t { kUnknown, kLost, kInUse, kHeld, kBlocks, kTasks, kOutputs, kYes, kDoubt };

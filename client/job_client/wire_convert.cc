@@ -3,18 +3,13 @@
 #include <algorithm>
 
 #include "base/notice.h"
-#include "base/protocol/attempt_wire.h"
 
 namespace millrace::job {
 namespace {
 
-std::string ToText(capnp::Data::Reader data) { return {data.asChars().begin(), data.size()}; }
-
 capnp::Data::Reader ToData(std::string_view bytes) {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
-
-Phase Read(master::wire::Phase::Reader in) { return {in.getTotal(), in.getRunning(), in.getDone(), in.getFraction()}; }
 
 // A newer master may know more states than this client; those count as states that have not ended.
 template <class Enum>
@@ -23,51 +18,6 @@ Enum Known(unsigned value, Enum last, Enum otherwise) {
 }
 
 }  // namespace
-
-JobStatus Read(master::wire::JobStatus::Reader in) {
-  JobStatus out;
-  out.job = JobId{in.getJob()};
-  out.name = in.getName();
-  out.owner = in.getOwner();
-  out.state = Known(static_cast<unsigned>(in.getState()), JobState::kKilled, JobState::kRunning);
-  out.reason = in.getReason();
-  out.priority = in.getPriority();
-  out.pool = in.getPool();
-  out.output = ToText(in.getOutput());
-  out.submitted = in.getSubmitted();
-  out.first_launch = in.getFirstLaunch();
-  out.ended = in.getEnded();
-  out.maps = Read(in.getMaps());
-  out.reduces = Read(in.getReduces());
-  out.copy_fraction = in.getCopyFraction();
-  const auto local = in.getMapsLocal();
-  for (unsigned i = 0; i < std::min<std::size_t>(local.size(), out.maps_at.size()); ++i) out.maps_at[i] = local[i];
-  out.failed_attempts = in.getFailedAttempts();
-  out.killed_attempts = in.getKilledAttempts();
-  out.preempted_attempts = in.getPreemptedAttempts();
-  out.speculative_attempts = in.getSpeculativeAttempts();
-  out.maps_left_out = in.getMapsLeftOut();
-  for (const auto map : in.getLeftOut()) out.left_out.push_back({map.getMap(), ToText(map.getInput())});
-  out.records_left_out = in.getRecordsLeftOut();
-  for (const auto record : in.getLeftOutRecords())
-    out.left_out_records.push_back({record.getMap(), ToText(record.getPath()), record.getOffset()});
-  out.deadline = in.getDeadline();
-  out.input_bytes = in.getInputBytes();
-  out.bytes_read = in.getBytesRead();
-  out.bytes_shuffled = in.getBytesShuffled();
-  out.bytes_written = in.getBytesWritten();
-  return out;
-}
-
-AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
-  return {FromWire(in.getAttempt()),
-          NodeId{in.getNode()},
-          in.getHost(),
-          Known(static_cast<unsigned>(in.getState()), AttemptState::kPreempted, AttemptState::kRunning),
-          in.getLaunched(),
-          in.getEnded(),
-          in.getReason()};
-}
 
 GoState Read(master::wire::GoState state) {
   return Known(static_cast<unsigned>(state), GoState::kDoubt, GoState::kUnknown);

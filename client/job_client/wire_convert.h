@@ -9,8 +9,6 @@
 
 namespace millrace::job {
 
-[[nodiscard]] JobStatus Read(master::wire::JobStatus::Reader in);
-[[nodiscard]] AttemptStatus Read(master::wire::AttemptStatus::Reader in);
 [[nodiscard]] Node Read(master::wire::NodeStatus::Reader in);
 [[nodiscard]] GoState Read(master::wire::GoState state);
 [[nodiscard]] MayGo::Answer Read(master::wire::GoAnswer::Reader in);

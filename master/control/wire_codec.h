@@ -12,8 +12,8 @@
 
 #include "base/ids/ids.h"
 #include "base/moment.h"
-#include "base/protocol/attempt_wire.h"
 #include "base/protocol/dfs_types.capnp.h"
+#include "base/protocol/job_wire.h"
 #include "base/protocol/master.capnp.h"
 #include "base/protocol/task.capnp.h"
 #include "base/tls/token.h"
@@ -67,9 +67,8 @@ void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out);
 // Returns kInvalid for values that no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to
 // 1, ...
 [[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
-void Write(const JobView& view, wire::JobStatus::Builder out);
-void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
-// Reads at most 1000 counters, and the first 255 bytes of each name, as tasks do (client/job/counters.h).
+inline void Write(const JobView& view, wire::JobStatus::Builder out) { ToWire(StatusOf(view), out); }
+// Reads the counters of a task: at most one more than it may have.
 [[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
 
 // These return the most bytes that the argument takes in a message (master/jobs/answer_budget.h).

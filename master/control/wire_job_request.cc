@@ -17,7 +17,7 @@ Result<SplitBy> Read(wire::SplitBy split_by) {
     case wire::SplitBy::FILE:
       return SplitBy::kFile;
     case wire::SplitBy::FIXED_RECORDS:
-      return SplitBy::kFixedRecords;
+      return SplitBy::kFixed;
     case wire::SplitBy::NUMBERS:
       return SplitBy::kNumbers;
   }

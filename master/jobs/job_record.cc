@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "base/bytes.h"
 #include "base/kv/key_value_store.h"
@@ -127,16 +126,6 @@ Result<int> ReadVersion(Decoder& in, std::string_view what, int newest) {
 Status CheckVersion(Decoder& in, std::string_view what) { return ReadVersion(in, what, kVersion).status(); }
 
 }  // namespace
-
-void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to) {
-  using Limits = std::numeric_limits<std::int64_t>;
-  std::int64_t& sum = (*to)[name];
-  if (__builtin_add_overflow(sum, value, &sum)) sum = value > 0 ? Limits::max() : Limits::min();
-}
-
-void AddCounters(const Counters& from, Counters* to) {
-  for (const auto& [name, value] : from) AddCounter(name, value, to);
-}
 
 std::uint64_t MemoryOf(const Counters& counters) {
   constexpr std::uint64_t kBesidesNames = 64;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,21 +15,13 @@
 #include "base/ids/ids.h"
 #include "base/ids/pool.h"
 #include "base/ids/time.h"
+#include "base/protocol/job_values.h"
 #include "base/status.h"
 #include "dfs/name/types.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/events.h"
 
 namespace millrace::master {
-
-enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixedRecords = 2, kNumbers = 3 };
-
-// How an input is cut.
-struct InputCut {
-  SplitBy split_by = SplitBy::kBlock;
-  bool decompresses = false;  // files with names of compressed files are not cut
-  bool operator==(const InputCut&) const = default;
-};
 
 struct JobRequest {
   std::string name;
@@ -85,11 +76,6 @@ struct Split {
 // The input of one map task: one or more splits, which it reads one after the other.
 using MapSplits = std::vector<Split>;
 
-using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
-// These add to sums, which stop at the ends of their range instead of wrapping, since tasks may count anything.
-void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to);
-void AddCounters(const Counters& from, Counters* to);
-
 // Limits on the counters of a job's tasks, by number of names and by bytes over all tasks, so that tasks that make
 // names from their data do not fill the memory. A job with many tasks has room for some 40 counters for each task.
 inline constexpr std::size_t kMostCountersOfTask = 1000;
@@ -131,19 +117,6 @@ struct JobFigures {
 // Sets the counter of the maps that were left out, if there are any, since no task reports such maps.
 void CountLeftOut(const JobFigures& figures, Counters* counters);
 
-// A map without which the job continued.
-struct LeftOutMap {
-  std::uint32_t map = 0;
-  std::string input;  // DescribeInput
-  bool operator==(const LeftOutMap&) const = default;
-};
-// A record without which a map continued.
-struct LeftOutRecord {
-  std::uint32_t map = 0;
-  std::string path;          // empty if the input is numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; if the input is numbers, the number
-  bool operator==(const LeftOutRecord&) const = default;
-};
 // The most left-out maps, and the most left-out records, that are named.
 inline constexpr std::size_t kMostLeftOut = 20;
 

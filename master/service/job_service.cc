@@ -139,7 +139,7 @@ class JobServiceImpl : public wire::JobService::Server {
         AnswerBudget(kMostCounters).TakeFront(counters, [](const auto& counter) { return BytesOf(counter.first); });
     context.getResults().setMore(count < counters.size());
     counters.erase(std::next(counters.begin(), static_cast<std::ptrdiff_t>(count)), counters.end());
-    Write(counters, context.getResults().initCounters(static_cast<unsigned>(count)));
+    ToWire(counters, context.getResults().initCounters(static_cast<unsigned>(count)));
     return kj::READY_NOW;
   }
 
@@ -271,13 +271,10 @@ class JobServiceImpl : public wire::JobService::Server {
   }
 
   void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
-    ToWire(record.attempt, out.initAttempt());
-    out.setNode(record.node.value);
-    if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
-    out.setState(static_cast<wire::AttemptState>(record.state));
-    out.setLaunched(record.launched);
-    out.setEnded(record.ended);
-    out.setReason(record.reason);
+    const NodeRecord* const node = control_.nodes().Find(record.node);
+    ToWire(AttemptStatus{record.attempt, record.node, node == nullptr ? "" : node->facts.host, record.state,
+                         record.launched, record.ended, record.reason},
+           out);
   }
 
   Control& control_;

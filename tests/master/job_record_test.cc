@@ -19,7 +19,7 @@ JobRecord Sample() {
   record.request.output = "/out";
   record.request.reduces = 7;
   record.request.parameters = {{"grep.pattern", "a\tb"}, {"x", ""}};
-  record.request.split_by = SplitBy::kFixedRecords;
+  record.request.split_by = SplitBy::kFixed;
   record.request.record_bytes = 100;
   record.request.slow_start = 0.25;
   record.request.map_time = 30 * kSecond;
@@ -49,7 +49,7 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->request.inputs, record.request.inputs);
   EXPECT_EQ(read->request.parameters, record.request.parameters);
   EXPECT_EQ(read->request.slow_start, 0.25);
-  EXPECT_EQ(read->request.split_by, SplitBy::kFixedRecords);
+  EXPECT_EQ(read->request.split_by, SplitBy::kFixed);
   EXPECT_EQ(read->request.map_time, 30 * kSecond);
   EXPECT_EQ(read->request.reduce_time, 1);
   EXPECT_EQ(read->request.locality_waits, record.request.locality_waits);

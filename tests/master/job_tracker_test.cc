@@ -712,9 +712,9 @@ TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
   EXPECT_EQ(maps(SplitBy::kBlock, 64 * kMiB), 2u);
   EXPECT_EQ(maps(SplitBy::kBlock, 2 * kMiB), 4u);
   EXPECT_EQ(maps(SplitBy::kFile, 64 * kMiB), 2u);
-  EXPECT_EQ(maps(SplitBy::kFixedRecords, 64 * kMiB), 8u);
+  EXPECT_EQ(maps(SplitBy::kFixed, 64 * kMiB), 8u);
   cuts = {{SplitBy::kFile}};
-  EXPECT_EQ(maps(SplitBy::kFixedRecords, 64 * kMiB), 2u) << "as the mapper of the input says";
+  EXPECT_EQ(maps(SplitBy::kFixed, 64 * kMiB), 2u) << "as the mapper of the input says";
 }
 
 TEST_F(JobTrackerTest, OldJobsAreForgotten) {
