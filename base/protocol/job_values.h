@@ -1,4 +1,4 @@
-// What the client and the master tell each other of a job, as plain values: the states, what has become of
+// What the client and the master tell each other of a job, as plain values: the request, the states, what has become of
 // the job and its attempts, the counters (job_wire.h converts them to messages and back).
 // Thread rule: values; free functions, any thread.
 #pragma once
@@ -13,9 +13,20 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/job.h"
+#include "base/ids/pool.h"
 #include "base/ids/time.h"
 
 namespace millrace {
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+// A job's executable in the file system (client/job_client/executable_store.h).
+struct StoredExecutable {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;  // crc32c
+  bool operator==(const StoredExecutable&) const = default;
+};
 
 // How an input is cut.
 struct InputCut {
@@ -23,6 +34,41 @@ struct InputCut {
   bool decompresses = false;  // files with names of compressed files are not cut
   bool operator==(const InputCut&) const = default;
 };
+
+struct JobRequest {
+  std::string name, owner;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::uint32_t reduces = 1;
+  Parameters parameters;
+  std::uint8_t priority = 2;
+  StoredExecutable executable;
+  SplitBy split_by = SplitBy::kBlock;
+  std::uint32_t record_bytes = 0;  // if records have a fixed length
+  std::string pool;
+  Micros deadline = 0;  // from submission; 0: none
+  std::string token;    // the same request sent twice is one job
+  double slow_start = 0.05;
+  std::uint32_t max_attempts = 4;
+  std::uint32_t max_failed_maps = 0;     // the percentage of the maps that may be left out
+  std::uint32_t skip_bad_records = 0;    // the number of records of a map that may be left out
+  Micros map_time = 0, reduce_time = 0;  // the user's estimate for a task; 0: none
+  std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
+  std::string input_sample;              // the first bytes of the input
+  std::uint32_t maps = 0;                // if the input is numbers
+  std::uint64_t records = 0;             // if the input is numbers; of all maps together
+  std::uint64_t pack = 0;                // bytes of small splits that a map reads; 0: one split each
+  bool decompresses = false;             // files with names of compressed files are not cut
+  std::vector<std::string> uncut;        // paths of further files that are not cut
+  std::vector<InputCut> cuts;            // one for each input; empty: split_by and decompresses apply to all
+  bool no_speculation = false;           // no second attempt of a task that runs
+  bool operator==(const JobRequest&) const = default;
+};
+
+// Returns the pool to which the job belongs.
+[[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
+  return PoolOf(request.pool, request.owner);
+}
 
 enum class JobState : std::uint8_t { kWaiting = 0, kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4 };
 [[nodiscard]] std::string_view ToString(JobState state);
@@ -32,6 +78,7 @@ enum class JobState : std::uint8_t { kWaiting = 0, kRunning = 1, kSucceeded = 2,
 struct Phase {
   std::uint32_t total = 0, running = 0, done = 0;
   double fraction = 0;  // of the whole phase, running attempts included
+  bool operator==(const Phase&) const = default;
 };
 
 // A map that its job left out.
@@ -67,6 +114,7 @@ struct JobStatus {
   std::vector<LeftOutRecord> left_out_records;  // the first of them
   Micros deadline = 0;                          // when it should have ended; 0: none
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+  bool operator==(const JobStatus&) const = default;
 };
 
 enum class AttemptState : std::uint8_t {
@@ -86,6 +134,7 @@ struct AttemptStatus {
   AttemptState state = AttemptState::kRunning;
   Micros launched = 0, ended = 0;
   std::string reason;
+  bool operator==(const AttemptStatus&) const = default;
 };
 
 using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)

@@ -7,8 +7,14 @@
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/job_values.h"
 #include "base/protocol/master.capnp.h"
+#include "base/status.h"
 
 namespace millrace {
+
+// Reads what a client asks for. Returns kInvalid for values that no client sends: more than 1000 reduces, a priority
+// above 4, a fraction outside 0 to 1, ...
+[[nodiscard]] Result<JobRequest> FromWire(master::wire::JobRequest::Reader in);
+void ToWire(const JobRequest& request, master::wire::JobRequest::Builder out);
 
 // A state that is not known here, since a newer master has sent it, counts as one that has not ended.
 [[nodiscard]] JobStatus FromWire(master::wire::JobStatus::Reader in);

@@ -16,6 +16,7 @@
 #include "client/cli/job_help.h"
 #include "client/cli/wait_job.h"
 #include "client/job/engine_options.h"
+#include "client/job_client/executable_store.h"
 #include "client/job_client/first_look.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
@@ -38,7 +39,7 @@ std::string NewToken() {
 }
 
 // Names the inputs and the output as the master takes them, from the root.
-Status CompletePaths(const RunOptions& options, job::JobRequest* request) {
+Status CompletePaths(const RunOptions& options, JobRequest* request) {
   for (const std::string& input : options.inputs) {
     MILLRACE_ASSIGN(std::string path, dfs::CompletePath(input));
     request->inputs.push_back(std::move(path));
@@ -48,7 +49,7 @@ Status CompletePaths(const RunOptions& options, job::JobRequest* request) {
 }
 
 // Copies those options of the engine that the master needs into the request. The job has checked their values.
-Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* request) {
+Status ApplyEngineOptions(const Parameters& parameters, JobRequest* request) {
   OptionSet set;
   EngineOptions engine;
   DeclareEngineOptions(&set, &engine);
@@ -66,7 +67,7 @@ Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* re
 }
 
 // Takes -D scheduler.NAME=VALUE for --NAME VALUE. If both are given, the flag prevails.
-Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options) {
+Status TakeSchedulerParameters(Parameters* parameters, RunOptions* options) {
   constexpr std::string_view kPrefix = "scheduler.";
   const RunOptions given = *options;
   std::vector<std::string> names;
@@ -116,7 +117,7 @@ Result<std::vector<Micros>> ParseWaits(std::string_view text) {
   return waits;
 }
 
-Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
+Status ApplyScheduling(RunOptions options, JobRequest* request) {
   MILLRACE_TRY(TakeSchedulerParameters(&request->parameters, &options));
   request->pool = options.pool;
   request->owner = options.user;
@@ -143,8 +144,18 @@ Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   return Invalid("the job makes its own data; leave out the input " + Quote(options.inputs[0]));
 }
 
+// Copies what the master needs of the description into the request.
+void ApplyDescription(const job::JobDescription& job, JobRequest* request) {
+  request->split_by = job.split_by;
+  request->record_bytes = job.record_bytes;
+  request->decompresses = job.decompresses;
+  request->maps = job.maps;
+  request->records = job.records;
+  request->cuts.assign(job.mappers.begin(), job.mappers.end());
+}
+
 // The master checks all this when the job is submitted. Checking it here first may save the upload of the executable.
-Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
+Status CheckPaths(dfs::DfsClient& files, const JobRequest& request) {
   for (const std::string& input : request.inputs) {
     if (dfs::HasPattern(input)) continue;
     MILLRACE_TRY(files.Stat(input).status());
@@ -166,13 +177,14 @@ Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
 }
 
 // Runs the job's own Prepare. What it sets comes after what the user has set.
-Status PrepareJob(const job::LookedAt& where, const std::string& executable, job::JobRequest* request) {
-  if (!request->description.prepares) return Status::Ok();
+Status PrepareJob(const job::LookedAt& where, Prepared* prepared) {
+  if (!prepared->description.prepares) return Status::Ok();
+  JobRequest* const request = &prepared->request;
   job::CaptureLimits limits;
   MILLRACE_ASSIGN(const Micros wait, ParseDuration(where.wait));
   limits.timeout = wait + 60 * kSecond;
-  MILLRACE_ASSIGN(job::Parameters more,
-                  job::PrepareJob(executable, where, request->reduces, request->parameters, request->inputs, limits));
+  MILLRACE_ASSIGN(Parameters more, job::PrepareJob(prepared->executable, where, request->reduces, request->parameters,
+                                                   request->inputs, limits));
   request->parameters.insert(request->parameters.end(), more.begin(), more.end());
   return Status::Ok();
 }
@@ -190,7 +202,7 @@ int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const
     if (const Status paths = CheckPaths(**files, prepared.request); !paths.ok()) return invocation.Fail(what, paths);
     cluster = (*files)->Cluster();
   }
-  const job::JobRequest& request = prepared.request;
+  const JobRequest& request = prepared.request;
   Words words{prepared.executable,
               "--millrace-pipeline",
               invocation.self,
@@ -201,7 +213,7 @@ int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const
               options.shown_output};
   for (const auto& [name, value] : request.parameters) words.push_back(name + "=" + value);
   RunOptions scheduling = options;
-  job::Parameters given;
+  Parameters given;
   for (const std::string& parameter : options.parameters) given.push_back(job::ParseParameter(parameter).value());
   if (const Status taken = TakeSchedulerParameters(&given, &scheduling); !taken.ok())
     return invocation.Fail(what, taken, kWrongUsage);
@@ -292,7 +304,7 @@ std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options) {
 
 Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options) {
   Prepared prepared;
-  job::JobRequest& request = prepared.request;
+  JobRequest& request = prepared.request;
   MILLRACE_TRY(CheckLength("the job's name (--name)", options.name, kLongestName));
   MILLRACE_TRY(CheckLength("the job's owner (--user)", options.user, kLongestName));
   MILLRACE_TRY(CheckLength("the job's pool (--pool)", options.pool, kLongestName));
@@ -306,32 +318,31 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
     request.parameters.emplace_back("job.skip_bad_records", std::to_string(options.skip_bad_records));
   MILLRACE_TRY(ApplyScheduling(options, &request));
   MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
-  MILLRACE_ASSIGN(request.description, job::DescribeJob(prepared.executable, request.parameters, {}));
-  MILLRACE_TRY(CheckInputs(options, request.description));
+  MILLRACE_ASSIGN(prepared.description, job::DescribeJob(prepared.executable, request.parameters, {}));
+  const job::JobDescription& description = prepared.description;
+  MILLRACE_TRY(CheckInputs(options, description));
+  ApplyDescription(description, &request);
   MILLRACE_TRY(ApplyEngineOptions(request.parameters, &request));
-  request.name = options.name.empty() ? request.description.name : options.name;
+  request.name = options.name.empty() ? description.name : options.name;
   if (request.owner.empty()) request.owner = invocation.user;
   if (!options.local) MILLRACE_TRY(CompletePaths(options, &request));
-  if (request.description.map_only && options.reducers > 0)
-    return Invalid("the job has no reduces; leave out --reducers");
-  request.reduces = options.reducers >= 0          ? static_cast<std::uint32_t>(options.reducers)
-                    : request.description.map_only ? 0
-                                                   : 1;
+  if (description.map_only && options.reducers > 0) return Invalid("the job has no reduces; leave out --reducers");
+  request.reduces = options.reducers >= 0 ? static_cast<std::uint32_t>(options.reducers) : description.map_only ? 0 : 1;
   request.token = NewToken();
   return prepared;
 }
 
 Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
-  job::JobRequest& request = prepared->request;
+  JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
   std::vector<job::OpenedInput> opened;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-    const job::DescribedInput how = job::CutOf(request.description, i);
+    const job::DescribedInput how = job::CutOf(prepared->description, i);
     const bool cut = how.split_by != SplitBy::kFile;  // where it is not compressed
     if (how.decompresses && (cut || how.text)) opened.push_back({request.inputs[i], how.text});
   }
   MILLRACE_ASSIGN(request.uncut, job::LookIntoInput(files, opened));
-  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
+  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared));
   request.input_sample = job::SampleInput(files, request.inputs);
   if (!request.executable.path.empty()) return Status::Ok();
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
@@ -367,7 +378,7 @@ int RunCommand(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = ParseRunOptions(invocation, args, "run", &options)) return *status;
   Result<Prepared> prepared = PrepareRun(invocation, options);
   if (!prepared.ok()) return invocation.Fail("run " + options.job, prepared.status(), kWrongUsage);
-  if (prepared->request.description.pipeline) return BecomePipeline(invocation, *prepared, options);
+  if (prepared->description.pipeline) return BecomePipeline(invocation, *prepared, options);
   return SubmitAndWait(invocation, std::move(prepared).value(), options);
 }
 

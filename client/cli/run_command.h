@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/cli/invocation.h"
+#include "client/job_client/job_description.h"
 #include "client/job_client/job_types.h"
 
 namespace millrace::cli {
@@ -38,7 +39,8 @@ struct SchedulingOption {
 // kNotFound for wrong usage.
 struct Prepared {
   std::string executable;
-  job::JobRequest request;
+  job::JobDescription description;
+  JobRequest request;
 };
 [[nodiscard]] Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options);
 

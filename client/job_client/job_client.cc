@@ -33,7 +33,7 @@ Result<JobId> JobClient::Submit(const JobRequest& request) {
   std::size_t bytes = 0;
   const auto submit = [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
     auto call = bootstrap.castAs<Master>().jobsRequest().send().getService().submitRequest();
-    Write(request, call.initRequest());
+    ToWire(request, call.initRequest());
     bytes = call.totalSize().wordCount * sizeof(capnp::word);
     if (bytes > kMostRequestBytes) return kj::Promise<void>(kj::READY_NOW);
     return call.send().then(

@@ -15,8 +15,6 @@
 
 namespace millrace::job {
 
-using Parameters = std::vector<std::pair<std::string, std::string>>;
-
 // How an input may be cut, and what its files are.
 struct DescribedInput : InputCut {
   bool text = false;  // if compressed files are opened: files known not to be text are refused

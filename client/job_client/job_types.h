@@ -12,8 +12,6 @@
 #include "base/protocol/job_values.h"
 #include "base/release.h"
 #include "base/status.h"
-#include "client/job_client/executable_store.h"
-#include "client/job_client/job_description.h"
 
 namespace millrace::job {
 
@@ -29,30 +27,6 @@ struct MapLaunch {
   StoredExecutable executable;
   std::string messages;  // frames that set a task process up and launch the map (base/protocol/task.capnp); they name
                          // no files of a worker
-};
-
-struct JobRequest {
-  std::string name, owner;
-  std::vector<std::string> inputs;
-  std::string output;
-  std::uint32_t reduces = 1;
-  Parameters parameters;
-  std::uint8_t priority = 2;
-  StoredExecutable executable;
-  JobDescription description;
-  std::string pool;
-  Micros deadline = 0;  // from submission; 0: none
-  std::string token;    // the same request sent twice is one job
-  double slow_start = 0.05;
-  std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;     // percent
-  std::uint32_t skip_bad_records = 0;    // of each map
-  Micros map_time = 0, reduce_time = 0;  // the time of a task, if the request gives it; else 0
-  std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
-  std::string input_sample;              // input_sample.h
-  std::uint64_t pack = 0;                // bytes of small splits that a map reads; 0: one split each
-  std::vector<std::string> uncut;        // first_look.h
-  bool no_speculation = false;           // no second attempt of a task that runs
 };
 
 // Reads an attempt such as "job3.m.17.0". Returns kInvalid for any other text.

@@ -3,25 +3,11 @@
 #include <algorithm>
 
 #include "base/notice.h"
+#include "base/protocol/wire_fields.h"
 
 namespace millrace::job {
-namespace {
 
-capnp::Data::Reader ToData(std::string_view bytes) {
-  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
-}
-
-// A newer master may know more states than this client; those count as states that have not ended.
-template <class Enum>
-Enum Known(unsigned value, Enum last, Enum otherwise) {
-  return value <= static_cast<unsigned>(last) ? static_cast<Enum>(value) : otherwise;
-}
-
-}  // namespace
-
-GoState Read(master::wire::GoState state) {
-  return Known(static_cast<unsigned>(state), GoState::kDoubt, GoState::kUnknown);
-}
+GoState Read(master::wire::GoState state) { return UpTo{GoState::kDoubt, GoState::kUnknown}.Read(state); }
 
 MayGo::Answer Read(master::wire::GoAnswer::Reader in) {
   MayGo::Answer out;
@@ -131,50 +117,6 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.jobs_running = in.getJobsRunning();
   out.jobs_waiting = in.getJobsWaiting();
   return out;
-}
-
-void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
-  out.setName(request.name);
-  out.setOwner(request.owner);
-  auto inputs = out.initInputs(static_cast<unsigned>(request.inputs.size()));
-  for (unsigned i = 0; i < inputs.size(); ++i) inputs.set(i, ToData(request.inputs[i]));
-  out.setOutput(ToData(request.output));
-  out.setReduces(request.reduces);
-  auto parameters = out.initParameters(static_cast<unsigned>(request.parameters.size()));
-  for (unsigned i = 0; i < parameters.size(); ++i) {
-    parameters[i].setName(request.parameters[i].first);
-    parameters[i].setValue(request.parameters[i].second);
-  }
-  out.setPriority(request.priority);
-  out.setExecutable(ToData(request.executable.path));
-  out.setExecutableBytes(request.executable.bytes);
-  out.setExecutableCrc(request.executable.crc);
-  out.setSplitBy(static_cast<master::wire::SplitBy>(request.description.split_by));
-  out.setRecordBytes(request.description.record_bytes);
-  out.setDecompresses(request.description.decompresses);
-  auto uncut = out.initUncut(static_cast<unsigned>(request.uncut.size()));
-  for (unsigned i = 0; i < uncut.size(); ++i) uncut.set(i, ToData(request.uncut[i]));
-  auto cuts = out.initCuts(static_cast<unsigned>(request.description.mappers.size()));
-  for (unsigned i = 0; i < cuts.size(); ++i) {
-    cuts[i].setSplitBy(static_cast<master::wire::SplitBy>(request.description.mappers[i].split_by));
-    cuts[i].setDecompresses(request.description.mappers[i].decompresses);
-  }
-  out.setMaps(request.description.maps);
-  out.setRecords(request.description.records);
-  out.setPack(request.pack);
-  out.setNoSpeculation(request.no_speculation);
-  out.setPool(request.pool);
-  out.setDeadlineMillis(static_cast<std::uint64_t>(request.deadline / kMillisecond));
-  out.setToken(request.token);
-  out.setSlowStart(request.slow_start);
-  out.setMaxAttempts(request.max_attempts);
-  out.setMaxFailedMaps(request.max_failed_maps);
-  out.setSkipBadRecords(request.skip_bad_records);
-  out.setMapTime(static_cast<std::uint64_t>(request.map_time));
-  out.setReduceTime(static_cast<std::uint64_t>(request.reduce_time));
-  auto waits = out.initLocalityWaits(static_cast<unsigned>(request.locality_waits.size()));
-  for (unsigned i = 0; i < waits.size(); ++i) waits.set(i, static_cast<std::uint64_t>(request.locality_waits[i]));
-  out.setInputSample(ToData(request.input_sample));
 }
 
 namespace {

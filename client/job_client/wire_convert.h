@@ -16,6 +16,5 @@ namespace millrace::job {
 [[nodiscard]] CallerRights Read(master::wire::CallerRights::Reader in);
 [[nodiscard]] SchedulerView Read(master::wire::SchedulerView::Reader in);
 [[nodiscard]] SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in);
-void Write(const JobRequest& request, master::wire::JobRequest::Builder out);
 
 }  // namespace millrace::job

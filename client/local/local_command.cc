@@ -85,7 +85,7 @@ std::optional<int> CheckRun(const Invocation& invocation, const Words& words, Lo
   Result<std::vector<LocalInput>> inputs = LocalInputs(run->inputs);
   if (!inputs.ok()) return invocation.Fail("local run", inputs.status());
   local->inputs = std::move(inputs).value();
-  if (const Status text = CheckLocalText(local->inputs, prepared->request.description); !text.ok())
+  if (const Status text = CheckLocalText(local->inputs, prepared->description); !text.ok())
     return invocation.Fail("local run " + run->job, text);
   Result<std::vector<SideFile>> files = SideFiles(run->files);
   if (!files.ok()) return invocation.Fail("local run", files.status(), kWrongUsage);

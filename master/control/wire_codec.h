@@ -64,9 +64,6 @@ template <class Said>
 }
 void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out);
 
-// Returns kInvalid for values that no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to
-// 1, ...
-[[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
 inline void Write(const JobView& view, wire::JobStatus::Builder out) { ToWire(StatusOf(view), out); }
 // Reads the counters of a task: at most one more than it may have.
 [[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);

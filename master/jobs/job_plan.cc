@@ -48,7 +48,8 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
   spec.reduce_time = request.reduce_time;
   spec.locality_waits = request.locality_waits;
   spec.no_speculation = request.no_speculation;
-  spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // the file's name is its hash
+  const std::string& program = request.executable.path;
+  spec.program = program.substr(program.rfind('/') + 1);  // the file's name is its hash
   if (!request.input_sample.empty()) spec.input_type = sched::InputType(request.input_sample);
   return spec;
 }

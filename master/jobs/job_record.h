@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
-#include "base/ids/pool.h"
 #include "base/ids/time.h"
 #include "base/protocol/job_values.h"
 #include "base/status.h"
@@ -22,44 +21,6 @@
 #include "schedulers/events/events.h"
 
 namespace millrace::master {
-
-struct JobRequest {
-  std::string name;
-  std::string owner;
-  std::vector<std::string> inputs;
-  std::string output;  // canonical
-  std::uint32_t reduces = 1;
-  std::vector<std::pair<std::string, std::string>> parameters;
-  std::uint8_t priority = 2;
-  std::string executable;
-  std::uint64_t executable_bytes = 0;
-  std::uint32_t executable_crc = 0;
-  SplitBy split_by = SplitBy::kBlock;
-  std::uint32_t record_bytes = 0;
-  std::string pool;
-  Micros deadline = 0;  // from submission; 0: none
-  std::string token;
-  double slow_start = 0.05;
-  std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;  // the percentage of the maps that may be left out
-  std::uint32_t skip_bad_records =
-      0;  // the number of records of a map that may be left out; not stored, the journal has it
-  Micros map_time = 0, reduce_time = 0;  // the user's estimate for a task; 0: none
-  std::vector<Micros> locality_waits;    // empty: those of the scheduler
-  std::string input_sample;              // the first bytes of the input; not stored
-  std::uint32_t maps = 0;                // if the input is numbers; not stored, since the splits are
-  std::uint64_t records = 0;             // if the input is numbers; not stored either
-  std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one split for each map; not stored either
-  bool decompresses = false;             // files with names of compressed files are not cut; not stored either
-  std::vector<std::string> uncut;        // paths of further files that are not cut; not stored either
-  std::vector<InputCut> cuts;   // one for each input; empty: split_by and decompresses apply to all; not stored either
-  bool no_speculation = false;  // not stored, the journal has it
-};
-
-// Returns the pool to which the job belongs.
-[[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
-  return millrace::PoolOf(request.pool, request.owner);
-}
 
 // A range of one file and the blocks that contain it; or a range of numbers, without path and blocks.
 struct Split {

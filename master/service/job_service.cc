@@ -38,7 +38,7 @@ class JobServiceImpl : public wire::JobService::Server {
   // After a start of the master, blocks may be on workers that have not reported yet. If any are missing, the job waits
   // for the reports.
   kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
-    JobRequest request = Require(Read(context.getParams().getRequest()));
+    JobRequest request = Require(FromWire(context.getParams().getRequest()));
     request.owner = caller_->OwnerOr(request.owner);
     const std::string on = Quote(request.name) + " to pool " + Quote(PoolOf(request));
     if (const auto job = control_.jobs().FindToken(request.token)) {
@@ -49,7 +49,7 @@ class JobServiceImpl : public wire::JobService::Server {
     if (const Status let_in = caller_->CheckSubmits(PoolOf(request)); !let_in.ok())
       Require(caller_->Audited("submit", on, let_in));
     Require(control_.CheckChange());
-    Require(CheckExecutable(request.executable));
+    Require(CheckExecutable(request.executable.path));
     if (control_.workers().AwaitingReports() && control_.files().blocks().Health().missing > 0) {
       return control_.workers().NextReport(since).then(
           [this, context, since]() mutable { return Submit(context, since); });
@@ -261,9 +261,9 @@ class JobServiceImpl : public wire::JobService::Server {
     WriteSetup(record, out.initSetup());
     WriteInputs(splits, control_.files(), control_.nodes(), nullptr, control_.GrantTo(user_),
                 out.initInputs(static_cast<unsigned>(splits.size())));
-    out.setExecutable(ToData(record.request.executable));
-    out.setExecutableBytes(record.request.executable_bytes);
-    out.setExecutableCrc(record.request.executable_crc);
+    out.setExecutable(ToData(record.request.executable.path));
+    out.setExecutableBytes(record.request.executable.bytes);
+    out.setExecutableCrc(record.request.executable.crc);
     // A worker is told these one after the other.
     if (out.asReader().totalSize().wordCount * sizeof(capnp::word) > kMostLaunchBytes)
       Require(

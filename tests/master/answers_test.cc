@@ -257,7 +257,7 @@ TEST_F(AnswersTest, Nodes) {
 }
 
 TEST_F(AnswersTest, AJobWhoseExecutableWasRemovedIsToldSo) {
-  job::JobRequest request;
+  JobRequest request;
   request.name = "late";
   request.inputs = {"/in"};
   request.output = "/late";

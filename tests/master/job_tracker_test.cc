@@ -87,7 +87,7 @@ TEST_F(JobTrackerTest, WhatTheUserMayNotReadOrWriteIsRefusedBeforeAnythingRuns) 
   const dfs::Principal eve{.user = "eve", .groups = {}, .superuser = false};
   Step step = At();
   JobRequest request = Request("/mine/out", 1);
-  request.executable = "/jobs/program";
+  request.executable.path = "/jobs/program";
   const auto submit = [&] { return jobs->Submit(request, &step, eve); };
   for (const char* closed : {"/in/text", "/in", "/jobs/program", "/jobs", "/"}) {
     const dfs::Mode before = files->names().Stat(closed)->mode;

@@ -70,7 +70,7 @@ TEST(PrepareRunTest, FillsTheRequest) {
                         "job.skip_bad_records=4"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  const job::JobRequest& request = prepared->request;
+  const JobRequest& request = prepared->request;
   EXPECT_EQ(prepared->executable, job);
   EXPECT_EQ(request.name, "wc");
   EXPECT_EQ(request.owner, "tester");
@@ -110,14 +110,14 @@ TEST(PrepareRunTest, WhatSchedulersAreToldComesFromOptionsAndParameters) {
                         "scheduler.priority=HIGH"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  const job::JobRequest& request = prepared->request;
+  const JobRequest& request = prepared->request;
   EXPECT_EQ(request.owner, "somebody");
   EXPECT_EQ(request.map_time, 30 * kSecond) << "the option goes before the parameter";
   EXPECT_EQ(request.reduce_time, 2 * kSecond);
   EXPECT_EQ(request.locality_waits, (std::vector<Micros>{0, 5 * kSecond, 60 * kSecond}));
   EXPECT_EQ(request.pool, "ads");
   EXPECT_EQ(request.priority, 1);
-  EXPECT_EQ(request.parameters, (job::Parameters{{"x", "1"}})) << "the job does not see them";
+  EXPECT_EQ(request.parameters, (Parameters{{"x", "1"}})) << "the job does not see them";
 }
 
 TEST(PrepareRunTest, WrongWordsForSchedulersAreRefused) {
@@ -205,7 +205,7 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
       R"(echo '{"millrace_job":1,"name":"gen","split_by":"numbers","record_bytes":0,"maps":3,"records":9}')");
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  EXPECT_EQ(prepared->request.description.maps, 3u);
+  EXPECT_EQ(prepared->request.maps, 3u);
   options.inputs = {"in"};
   EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("leave out the input \"in\""),
             std::string::npos);
@@ -225,7 +225,7 @@ TEST(PrepareRunTest, AJobWithMappersHasAnInputForEach) {
   options.inputs = {"users", "orders"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  EXPECT_EQ(prepared->request.description.mappers.size(), 2U);
+  EXPECT_EQ(prepared->request.cuts.size(), 2U);
   options.inputs = {"users", "orders", "more"};
   EXPECT_FALSE(PrepareRun(console.Make(), options).ok());
 }
