@@ -111,9 +111,10 @@ Status Check(master::wire::JobRequest::Reader in) {
     return Invalid("submit a job: priority " + std::to_string(in.getPriority()) + " is not one of 0 to 4");
   if (!(in.getSlowStart() >= 0 && in.getSlowStart() <= 1))
     return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
-  if (in.getMaxAttempts() < 1 || in.getMaxAttempts() > 100)
+  if (in.getMaxAttempts() < 1 || in.getMaxAttempts() > kMostAttemptsOfTask)
     return Invalid("submit a job: job.max_attempts is 1 to 100");
-  if (in.getSkipBadRecords() > 1000) return Invalid("submit a job: job.skip_bad_records is more than 1000");
+  if (in.getSkipBadRecords() > kMostSkippedRecords)
+    return Invalid("submit a job: job.skip_bad_records is more than 1000");
   if (in.getMaxFailedMaps() > 100) return Invalid("submit a job: job.max_failed_maps is a percentage, 0 to 100");
   return CheckForSchedulers(in);
 }

@@ -35,7 +35,7 @@ struct InputCut {
   bool operator==(const InputCut&) const = default;
 };
 
-struct JobRequest {
+struct JobRequest : JobTerms {
   std::string name, owner;
   std::vector<std::string> inputs;
   std::string output;
@@ -46,12 +46,8 @@ struct JobRequest {
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;  // if records have a fixed length
   std::string pool;
-  Micros deadline = 0;  // from submission; 0: none
-  std::string token;    // the same request sent twice is one job
-  double slow_start = 0.05;
-  std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;     // the percentage of the maps that may be left out
-  std::uint32_t skip_bad_records = 0;    // the number of records of a map that may be left out
+  Micros deadline = 0;                   // from submission; 0: none
+  std::string token;                     // the same request sent twice is one job
   Micros map_time = 0, reduce_time = 0;  // the user's estimate for a task; 0: none
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
   std::string input_sample;              // the first bytes of the input
@@ -61,7 +57,6 @@ struct JobRequest {
   bool decompresses = false;             // files with names of compressed files are not cut
   std::vector<std::string> uncut;        // paths of further files that are not cut
   std::vector<InputCut> cuts;            // one for each input; empty: split_by and decompresses apply to all
-  bool no_speculation = false;           // no second attempt of a task that runs
   bool operator==(const JobRequest&) const = default;
 };
 

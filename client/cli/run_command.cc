@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 
 #include "base/console/arguments.h"
@@ -29,6 +31,19 @@ namespace {
 constexpr std::int64_t kMostReducers = 1000;
 constexpr Micros kDay = 24 * 3600 * kSecond;
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+// Options of the engine that have a flag, which prevails over -D.
+struct EngineFlag {
+  const char *flag, *option;  // option: "job.max_failed_maps="
+  std::int64_t most;
+  const char* one_line;
+};
+constexpr EngineFlag kEngineFlags[] = {
+    {"--max-failed-maps", "job.max_failed_maps=", 100,
+     "percent of the maps that may be left out, once their attempts have failed (default 0)"},
+    {"--skip-bad-records", "job.skip_bad_records=", kMostSkippedRecords,
+     "records of each map that may be left out, once two attempts have failed at each (default 0)"},
+};
 
 std::string NewToken() {
   Random random(SeedFromSystem());
@@ -57,12 +72,9 @@ Status ApplyEngineOptions(const Parameters& parameters, JobRequest* request) {
     if (const Status taken = set.Set(name, value); !taken.ok() && taken.code() != StatusCode::kNotFound) return taken;
   }
   MILLRACE_TRY(CheckEngineOptions(engine));
-  request->slow_start = engine.slow_start;
-  request->max_attempts = static_cast<std::uint32_t>(engine.max_attempts);
-  request->max_failed_maps = static_cast<std::uint32_t>(engine.max_failed_maps);
-  request->skip_bad_records = static_cast<std::uint32_t>(engine.skip_bad_records);
-  request->pack = engine.pack;
+  static_cast<JobTerms&>(*request) = engine;
   request->no_speculation = !engine.speculation;
+  request->pack = engine.pack;
   return Status::Ok();
 }
 
@@ -248,10 +260,10 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
   for (const SchedulingOption& option : SchedulingOptionsOf(options))
     arguments.Text(option.flag, option.field, option.one_line);
-  arguments.Integer("--max-failed-maps", &options->max_failed_maps, 0, 100,
-                    "percent of the maps that may be left out, once their attempts have failed (default 0)");
-  arguments.Integer("--skip-bad-records", &options->skip_bad_records, 0, kMostSkippedRecords,
-                    "records of each map that may be left out, once two attempts have failed at each (default 0)");
+  std::array<std::int64_t, std::size(kEngineFlags)> given;
+  given.fill(-1);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    arguments.Integer(kEngineFlags[i].flag, &given[i], 0, kEngineFlags[i].most, kEngineFlags[i].one_line);
   arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
@@ -280,6 +292,9 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   }
   if (options->output.empty())
     return invocation.Fail(verb, Invalid("the output is missing; give -o OUTPUT"), kWrongUsage);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] >= 0) options->parameters.push_back(std::string(kEngineFlags[i].option) + std::to_string(given[i]));
+  }
   options->job = arguments.operands()[0];
   options->inputs.assign(arguments.operands().begin() + 1, arguments.operands().end());
   return std::nullopt;
@@ -312,10 +327,6 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
     MILLRACE_ASSIGN(auto pair, job::ParseParameter(parameter));
     request.parameters.push_back(std::move(pair));
   }
-  if (options.max_failed_maps >= 0)
-    request.parameters.emplace_back("job.max_failed_maps", std::to_string(options.max_failed_maps));
-  if (options.skip_bad_records >= 0)
-    request.parameters.emplace_back("job.skip_bad_records", std::to_string(options.skip_bad_records));
   MILLRACE_TRY(ApplyScheduling(options, &request));
   MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
   MILLRACE_ASSIGN(prepared.description, job::DescribeJob(prepared.executable, request.parameters, {}));

@@ -87,11 +87,31 @@ TEST(PrepareRunTest, FillsTheRequest) {
   EXPECT_EQ(request.skip_bad_records, 4u);
   EXPECT_EQ(request.parameters.size(), 7u);
   EXPECT_EQ(request.token.size(), 32u);
-  options.max_failed_maps = 7;  // --max-failed-maps overrides -D
-  EXPECT_EQ(PrepareRun(console.Make(), options)->request.max_failed_maps, 7u);
-  options.skip_bad_records = 8;
-  EXPECT_EQ(PrepareRun(console.Make(), options)->request.skip_bad_records, 8u);
   EXPECT_NE(request.token, PrepareRun(console.Make(), options)->request.token);
+}
+
+TEST(PrepareRunTest, AFlagOfTheEngineGoesBeforeTheParameter) {
+  const ConsolePipe console;
+  const std::string job = WriteScript(console.directory() + "/job", kJob);
+  RunOptions options;
+  const Words words{job,
+                    "in",
+                    "-o",
+                    "out",
+                    "--max-failed-maps",
+                    "7",
+                    "-D",
+                    "job.max_failed_maps=3",
+                    "-D",
+                    "x=1",
+                    "--skip-bad-records",
+                    "8"};
+  ASSERT_EQ(ParseRunOptions(console.Make(), words, "run", &options), std::nullopt) << console.err();
+  const Result<Prepared> prepared = PrepareRun(console.Make(), options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(prepared->request.max_failed_maps, 7u);
+  EXPECT_EQ(prepared->request.skip_bad_records, 8u);
+  EXPECT_EQ(prepared->request.max_attempts, 4u) << "as always";
 }
 
 TEST(PrepareRunTest, WhatSchedulersAreToldComesFromOptionsAndParameters) {
