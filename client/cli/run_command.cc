@@ -172,14 +172,14 @@ Status CheckPaths(dfs::DfsClient& files, const JobRequest& request) {
     if (dfs::HasPattern(input)) continue;
     MILLRACE_TRY(files.Stat(input).status());
   }
-  const Result<dfs::FileInfo> output = files.Stat(request.output);
+  const Result<dfs::FileStatus> output = files.Stat(request.output);
   if (output.ok())
     return Exists("the output " + Quote(request.output) + " exists already; remove it or choose another");
   if (output.status().code() != StatusCode::kNotFound) return output.status();
   // Directories above it are made; a file among them is in the way.
   for (std::string above = request.output; above != "/";) {
     above = dfs::ParentPath(above);
-    const Result<dfs::FileInfo> found = files.Stat(above);
+    const Result<dfs::FileStatus> found = files.Stat(above);
     if (found.ok() && !found->directory)
       return Invalid("the output " + Quote(request.output) + " cannot be made: " + Quote(above) +
                      " is a file; choose another");

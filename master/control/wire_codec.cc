@@ -35,19 +35,6 @@ std::vector<NodeId> ReadNodes(capnp::List<std::uint32_t>::Reader in) {
   return nodes;
 }
 
-void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
-  out.setPath(ToData(status.path));
-  out.setDirectory(status.directory);
-  out.setLength(status.length);
-  out.setReplication(status.replication);
-  out.setBlockSize(status.block_size);
-  out.setModified(status.modified);
-  out.setOwner(status.owner);
-  out.setGroup(status.group);
-  out.setMode(status.mode);
-  out.setId(status.id);
-}
-
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out) {
   out.setId(block.id);
   out.setLength(block.length);

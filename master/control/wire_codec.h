@@ -18,6 +18,7 @@
 #include "base/protocol/task.capnp.h"
 #include "base/tls/token.h"
 #include "dfs/name/namespace.h"
+#include "dfs/wire/file_status_wire.h"
 #include "dfs/wire/replica_host.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
@@ -38,7 +39,6 @@ void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wir
 void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
 [[nodiscard]] std::vector<NodeId> ReadNodes(capnp::List<std::uint32_t>::Reader in);
 
-void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
 void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out);
 // Writes the block with its replicas on live nodes, closest to `asker` first (null: by number).

@@ -213,7 +213,7 @@ ServedMaster* AnswersTest::master_ = nullptr;
 
 TEST_F(AnswersTest, Directory) {
   std::uint32_t i = 0;
-  const Status listed = files->List(DeepDirectory(), [&](const dfs::FileInfo& entry) {
+  const Status listed = files->List(DeepDirectory(), [&](const dfs::FileStatus& entry) {
     if (entry.directory) return true;
     EXPECT_EQ(entry.path, DeepFile(i++));
     EXPECT_EQ(entry.owner, Long("owner"));
