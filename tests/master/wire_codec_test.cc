@@ -162,6 +162,21 @@ TEST(WireCodecTest, AStatusArrivesAsItWasSent) {
   EXPECT_EQ(FromWire(attempt_out.asReader()), attempt);
 }
 
+TEST(WireCodecTest, TheStatusOfAFileArrivesAsItWasSent) {
+  const dfs::FileStatus file{
+      "/a/b",  false, std::uint64_t{1} << 40, 3, std::uint64_t{64} << 20, 1'700'000'000'000'000, "ann",
+      "staff", 0640,  ~std::uint64_t{0}};
+  dfs::FileStatus directory;
+  directory.path = std::string("/\0\xff", 3);
+  directory.directory = true;
+  for (const dfs::FileStatus& status : {file, directory}) {
+    capnp::MallocMessageBuilder message;
+    const auto out = message.initRoot<dfs::wire::FileStatus>();
+    dfs::ToWire(status, out);
+    EXPECT_EQ(dfs::FromWire(out.asReader()), status);
+  }
+}
+
 TEST(WireCodecTest, AStateOfANewerMasterHasNotEnded) {
   capnp::MallocMessageBuilder message;
   auto job = message.initRoot<wire::JobStatus>();

@@ -28,8 +28,9 @@ TEST(ReportTest, APipeHearsOfTenPointsOnly) {
 
 TEST(ReportTest, CountersOfTheEngineAreNotTheJobsOwn) {
   EXPECT_EQ(OwnCounterLines({}), "");
-  EXPECT_EQ(OwnCounterLines({{"millrace", "map_input_records", 7}, {"words", "left out", 3}, {"words", "a\nb", -1}}),
-            "  words left out 3\n  words a\\nb -1\n");
+  EXPECT_EQ(
+      OwnCounterLines({{{"millrace", "map_input_records"}, 7}, {{"words", "left out"}, 3}, {{"words", "a\nb"}, -1}}),
+      "  words a\\nb -1\n  words left out 3\n");
 }
 
 TEST(ReportTest, OneHundredMeansDone) {
