@@ -51,7 +51,7 @@ void Thin(std::vector<Candidate>* all) {
 class Look {
  public:
   Look(dfs::DfsClient& files, const InputFile& file) : name_(file.path), length_(file.length) {
-    dfs::FileInfo info;
+    dfs::FileStatus info;
     info.path = file.path;
     info.length = file.length;
     reader_ = files.OpenKnown(std::move(info), {});
@@ -88,7 +88,7 @@ std::string SampleFile(dfs::DfsClient& files, const std::string& path) {
 
 std::string SampleBelow(dfs::DfsClient& files, const std::string& directory, int depth) {
   std::string sample;
-  const Status listed = files.List(directory, [&](const dfs::FileInfo& entry) {
+  const Status listed = files.List(directory, [&](const dfs::FileStatus& entry) {
     const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
     if (name.starts_with('_') || name.starts_with('.')) return true;  // as the master skips them in inputs
     if (!entry.directory && entry.length > 0) sample = SampleFile(files, entry.path);
@@ -122,9 +122,9 @@ Result<std::vector<std::string>> LookIntoInput(dfs::DfsClient& files, const std:
 
 std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    const Result<std::vector<dfs::FileInfo>> found = dfs::MatchFiles(files, input, dfs::Hidden::kMarks);
+    const Result<std::vector<dfs::FileStatus>> found = dfs::MatchFiles(files, input, dfs::Hidden::kMarks);
     if (!found.ok()) continue;
-    for (const dfs::FileInfo& each : *found) {
+    for (const dfs::FileStatus& each : *found) {
       const std::string sample = each.directory ? SampleBelow(files, each.path, 0) : SampleFile(files, each.path);
       if (!sample.empty()) return sample;
     }

@@ -70,6 +70,16 @@ TEST_F(OptionsTest, SetReadsEachType) {
   EXPECT_EQ(config_.wait, 250000);
 }
 
+TEST_F(OptionsTest, ANarrowFieldTakesNoMoreThanItsRange) {
+  std::uint32_t percent = 0;
+  set_.Integer("job.percent", &percent, 7, 0, 100, "how many");
+  EXPECT_EQ(percent, 7u);
+  EXPECT_TRUE(set_.Set("job.percent", "100").ok());
+  for (const char* wrong : {"101", "-1", "4294967296"}) EXPECT_FALSE(set_.Set("job.percent", wrong).ok()) << wrong;
+  EXPECT_EQ(percent, 100u);
+  EXPECT_EQ(set_.List().back().range, "0 to 100");
+}
+
 TEST_F(OptionsTest, WrongValuesSayWhatIsRightAndChangeNothing) {
   const std::pair<const char*, const char*> wrong[] = {
       {"worker.codec=gzip", "none, lz4 or zstd"},
