@@ -72,6 +72,12 @@ class Decoder {
     return v;
   }
 
+  // Makes all further reads fail, as after a read out of bounds: for a caller that has read what cannot be.
+  void Fail() {
+    failed_ = true;
+    rest_ = {};
+  }
+
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::size_t left() const { return rest_.size(); }
   // Returns OK if every read was within bounds and nothing is left, else kCorrupt, naming `what`.
@@ -92,10 +98,6 @@ class Decoder {
     std::memcpy(&v, rest_.data(), sizeof v);
     rest_.remove_prefix(sizeof v);
     return v;
-  }
-  void Fail() {
-    failed_ = true;
-    rest_ = {};
   }
 
   std::string_view rest_;
