@@ -30,6 +30,12 @@ void OptionSet::Integer(std::string name, std::int64_t* field, std::int64_t init
   Add(std::move(name), IntegerField(field, least, most), std::move(one_line));
 }
 
+void OptionSet::Integer(std::string name, std::uint32_t* field, std::uint32_t initial, std::uint32_t least,
+                        std::uint32_t most, std::string one_line) {
+  *field = initial;
+  Add(std::move(name), IntegerField(field, least, most), std::move(one_line));
+}
+
 void OptionSet::IntegerOrAuto(std::string name, std::int64_t* field, std::int64_t least, std::int64_t most,
                               std::string one_line) {
   *field = kAuto;

@@ -37,6 +37,8 @@ class OptionSet {
   void Bool(std::string name, bool* field, bool initial, std::string one_line);
   void Integer(std::string name, std::int64_t* field, std::int64_t initial, std::int64_t least, std::int64_t most,
                std::string one_line);
+  void Integer(std::string name, std::uint32_t* field, std::uint32_t initial, std::uint32_t least, std::uint32_t most,
+               std::string one_line);
   // Also takes "auto", the default, which sets the field to kAuto.
   void IntegerOrAuto(std::string name, std::int64_t* field, std::int64_t least, std::int64_t most,
                      std::string one_line);

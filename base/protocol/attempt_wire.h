@@ -3,19 +3,22 @@
 
 #include "base/ids/ids.h"
 #include "base/protocol/task.capnp.h"
+#include "base/protocol/wire_fields.h"
 
 namespace millrace {
 
-[[nodiscard]] inline AttemptId FromWire(task::wire::Attempt::Reader in) {
-  const TaskKind kind = in.getReduce() ? TaskKind::kReduce : TaskKind::kMap;
-  return {{JobId{in.getJob()}, kind, in.getTask()}, in.getNumber()};
-}
+inline constexpr auto kAttemptFields = [](auto& message, auto& attempt) {
+  MILLRACE_WIRE(message, Job, attempt.task.job);
+  MILLRACE_WIRE(message, Reduce, attempt.task.kind);
+  MILLRACE_WIRE(message, Task, attempt.task.index);
+  MILLRACE_WIRE(message, Number, attempt.number);
+};
 
+[[nodiscard]] inline AttemptId FromWire(task::wire::Attempt::Reader in) {
+  return ReadMessage<AttemptId>(in, kAttemptFields);
+}
 inline void ToWire(const AttemptId& attempt, task::wire::Attempt::Builder out) {
-  out.setJob(attempt.task.job.value);
-  out.setReduce(attempt.task.reduce());
-  out.setTask(attempt.task.index);
-  out.setNumber(attempt.number);
+  WriteMessage(attempt, out, kAttemptFields);
 }
 
 }  // namespace millrace

@@ -64,8 +64,8 @@ Result<std::map<std::uint64_t, std::string>> ReadJournal(job::JobClient client, 
     jobs = {*only};
   } else {
     jobs = {JobId{0}};  // job 0 holds the lines of nodes and schedulers
-    MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client.List(false));
-    for (const job::JobStatus& status : all) jobs.push_back(status.job);
+    MILLRACE_ASSIGN(const std::vector<JobStatus> all, client.List(false));
+    for (const JobStatus& status : all) jobs.push_back(status.job);
   }
   std::map<std::uint64_t, std::string> lines;
   for (const JobId job : jobs) {

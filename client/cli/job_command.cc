@@ -55,7 +55,7 @@ Result<std::vector<JobId>> ReadJobs(const Words& words) {
   return jobs;
 }
 
-std::string Details(const job::JobStatus& status) {
+std::string Details(const JobStatus& status) {
   std::string text = ToText(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
                      std::string(ToString(status.state)) +
                      (status.reason.empty() ? "" : ", " + Printable(status.reason)) + "\n";
@@ -88,14 +88,14 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
   OneJob one;
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
   job::JobClient client = one.client();
-  const Result<job::JobStatus> status = client.GetStatus(one.job);
+  const Result<JobStatus> status = client.GetStatus(one.job);
   if (!status.ok()) return invocation.Fail("job status", status.status());
-  const Result<Waits> waits = job::Ended(status->state) ? Result<Waits>(Waits()) : client.ExplainWaits(one.job);
+  const Result<Waits> waits = Ended(status->state) ? Result<Waits>(Waits()) : client.ExplainWaits(one.job);
   if (!waits.ok()) return invocation.Fail("job status", waits.status());
   Printer out(invocation.console);
   out << (json ? console::Dump(WithWaits(*status, *waits)) + "\n"
                : Details(*status) + WaitLines(*waits) +
-                     (job::Ended(status->state) ? Summary(*status) : LeftOutLines(*status)));
+                     (Ended(status->state) ? Summary(*status) : LeftOutLines(*status)));
   return kDone;
 }
 
@@ -169,18 +169,17 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   arguments.Flag("--json", &json, "print one JSON array");
   OneJob one;
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
-  const Result<std::vector<job::Counter>> counters = one.client().Counters(one.job);
+  const Result<Counters> counters = one.client().Counters(one.job);
   if (!counters.ok()) return invocation.Fail("job counters", counters.status());
   Printer out(invocation.console);
   if (json) {
     console::JsonList list(out);
-    for (const job::Counter& counter : *counters) list.Add(ToJson(counter));
+    for (const auto& counter : *counters) list.Add(ToJson(counter));
     list.Close();
     return kDone;
   }
   std::vector<Words> rows{{"GROUP", "NAME", "VALUE"}};
-  for (const job::Counter& counter : *counters)
-    rows.push_back({counter.group, counter.name, std::to_string(counter.value)});
+  for (const auto& [name, value] : *counters) rows.push_back({name.first, name.second, std::to_string(value)});
   out << FormatTable(rows);
   return kDone;
 }

@@ -19,26 +19,26 @@ namespace {
 using console::Printer;
 using Json = nlohmann::ordered_json;
 
-constexpr job::JobState kStates[] = {job::JobState::kWaiting, job::JobState::kRunning, job::JobState::kSucceeded,
-                                     job::JobState::kFailed, job::JobState::kKilled};
+constexpr JobState kStates[] = {JobState::kWaiting, JobState::kRunning, JobState::kSucceeded, JobState::kFailed,
+                                JobState::kKilled};
 
 // Returns why the job has not more slots: of the first kind that it could use.
-std::string FirstWait(const job::JobStatus& status, const Waits& waits) {
+std::string FirstWait(const JobStatus& status, const Waits& waits) {
   const auto wait = std::ranges::find(waits, status.job, &job::SchedulerView::Wait::job);
   return wait == waits.end() ? "" : wait->reason;
 }
 
-int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& jobs, const Waits& waits, bool json) {
+int PrintList(const Invocation& invocation, const std::vector<JobStatus>& jobs, const Waits& waits, bool json) {
   Printer out(invocation.console);
   if (json) {
     console::JsonList list(out);
-    for (const job::JobStatus& status : jobs) list.Add(WithWaits(status, waits));
+    for (const JobStatus& status : jobs) list.Add(WithWaits(status, waits));
     list.Close();
   } else {
     const Micros now = SystemClock().Now();
     std::vector<Words> rows{
         {"JOB", "STATE", "PRIORITY", "OWNER", "POOL", "SUBMITTED", "RAN", "MAPS", "REDUCES", "NAME", "WHY IT WAITS"}};
-    for (const job::JobStatus& status : jobs) {
+    for (const JobStatus& status : jobs) {
       const Micros ran = TimeRun(status, now);
       // The first column is a plain number, which scripts sort and compare.
       rows.push_back({std::to_string(status.job.value), std::string(ToString(status.state)),
@@ -76,7 +76,7 @@ Status Finish(Wanted* wanted) {
 
 std::string Percent(double fraction) { return std::to_string(static_cast<int>(fraction * 100)) + "%"; }
 
-Json WithWaits(const job::JobStatus& status, const Waits& waits) {
+Json WithWaits(const JobStatus& status, const Waits& waits) {
   Json json = ToJson(status);
   json["waits"] = Json::array();
   for (const job::SchedulerView::Wait& wait : waits) {
@@ -87,15 +87,15 @@ Json WithWaits(const job::JobStatus& status, const Waits& waits) {
 
 Status JobFilter::Check() const {
   std::string all;
-  for (const job::JobState known : kStates) {
+  for (const JobState known : kStates) {
     if (state.empty() || state == ToString(known)) return Status::Ok();
     all += (all.empty() ? "" : ", ") + std::string(ToString(known));
   }
   return Invalid("--state " + Quote(state) + " is none of " + all);
 }
 
-std::vector<job::JobStatus> JobFilter::Pick(std::vector<job::JobStatus> jobs) const {
-  std::erase_if(jobs, [this](const job::JobStatus& status) {
+std::vector<JobStatus> JobFilter::Pick(std::vector<JobStatus> jobs) const {
+  std::erase_if(jobs, [this](const JobStatus& status) {
     return (!user.empty() && status.owner != user) || (!pool.empty() && status.pool != pool) ||
            (!state.empty() && ToString(status.state) != state) || status.name.find(name) == std::string::npos ||
            (since && status.submitted < *since && status.ended != 0 && status.ended < *since);
@@ -104,7 +104,7 @@ std::vector<job::JobStatus> JobFilter::Pick(std::vector<job::JobStatus> jobs) co
   return jobs;
 }
 
-Micros TimeRun(const job::JobStatus& status, Micros now) {
+Micros TimeRun(const JobStatus& status, Micros now) {
   if (status.first_launch == 0) return 0;
   return std::max<Micros>(0, (status.ended == 0 ? now : status.ended) - status.first_launch);
 }
@@ -130,7 +130,7 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job list", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Result<std::vector<job::JobStatus>> jobs = client.List(wanted.live);
+  const Result<std::vector<JobStatus>> jobs = client.List(wanted.live);
   if (!jobs.ok()) return invocation.Fail("job list", jobs.status());
   const Result<Waits> waits = client.ExplainAllWaits();
   return waits.ok() ? PrintList(invocation, wanted.filter.Pick(*jobs), *waits, wanted.json)

@@ -15,7 +15,7 @@ namespace millrace::cli {
 using Waits = std::vector<job::SchedulerView::Wait>;
 
 [[nodiscard]] std::string Percent(double fraction);  // "45%", rounded down
-[[nodiscard]] nlohmann::ordered_json WithWaits(const job::JobStatus& status, const Waits& waits);
+[[nodiscard]] nlohmann::ordered_json WithWaits(const JobStatus& status, const Waits& waits);
 
 // Selects the jobs that a user wants to see. A field that is empty or not set excludes none.
 struct JobFilter {
@@ -26,11 +26,11 @@ struct JobFilter {
 
   // Returns kInvalid, with the states that exist, if the state is unknown.
   [[nodiscard]] Status Check() const;
-  [[nodiscard]] std::vector<job::JobStatus> Pick(std::vector<job::JobStatus> jobs) const;
+  [[nodiscard]] std::vector<JobStatus> Pick(std::vector<JobStatus> jobs) const;
 };
 
 // Returns how long the job has run, or ran: from its first launch to its end, or to `now`; 0 if nothing was launched.
-[[nodiscard]] Micros TimeRun(const job::JobStatus& status, Micros now);
+[[nodiscard]] Micros TimeRun(const JobStatus& status, Micros now);
 
 int ListJobs(const Invocation& invocation, const Words& args);
 

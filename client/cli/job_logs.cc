@@ -56,12 +56,12 @@ Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted
 }
 
 Result<bool> Runs(job::JobClient& client, const AttemptId& attempt) {
-  MILLRACE_ASSIGN(const std::vector<job::AttemptStatus> attempts, client.Attempts(attempt.task.job));
-  const auto found = std::ranges::find(attempts, attempt, &job::AttemptStatus::attempt);
+  MILLRACE_ASSIGN(const std::vector<AttemptStatus> attempts, client.Attempts(attempt.task.job));
+  const auto found = std::ranges::find(attempts, attempt, &AttemptStatus::attempt);
   if (found == attempts.end())
     return NotFound(ToText(attempt) + ": no such attempt; `millrace job tasks " + ToText(attempt.task.job) +
                     "` shows them");
-  return found->state == job::AttemptState::kRunning;
+  return found->state == AttemptState::kRunning;
 }
 
 // Prints what the attempt prints until it has ended. What it prints last is there when it has.
@@ -90,11 +90,11 @@ Status FollowLogs(job::JobClient& client, const AttemptId& attempt, Wanted wante
 // Prints the logs of all attempts that are wanted. One that cannot be fetched, because its worker is gone, does not
 // hide the others.
 int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wanted wanted, Printer& out) {
-  const Result<std::vector<job::AttemptStatus>> attempts = client.Attempts(job);
+  const Result<std::vector<AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
   int status = kDone;
-  for (const job::AttemptStatus& attempt : *attempts) {
-    if (wanted.only_failed && attempt.state != job::AttemptState::kFailed) continue;
+  for (const AttemptStatus& attempt : *attempts) {
+    if (wanted.only_failed && attempt.state != AttemptState::kFailed) continue;
     out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node.value) << " ("
         << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
         << Printable(attempt.reason) << "\n";
@@ -106,10 +106,10 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wa
 }
 
 int PrintFailedOfAll(const Invocation& invocation, job::JobClient& client, Wanted wanted, Printer& out) {
-  const Result<std::vector<job::JobStatus>> jobs = client.List(false);
+  const Result<std::vector<JobStatus>> jobs = client.List(false);
   if (!jobs.ok()) return invocation.Fail("job logs", jobs.status());
   int status = kDone;
-  for (const job::JobStatus& job : *jobs) {
+  for (const JobStatus& job : *jobs) {
     if (job.failed_attempts > 0) status = std::max(status, PrintAll(invocation, client, job.job, wanted, out));
   }
   return status;

@@ -20,7 +20,7 @@ namespace {
 using console::Printer;
 using Json = nlohmann::ordered_json;
 
-Json ToJson(const job::AttemptStatus& attempt) {
+Json ToJson(const AttemptStatus& attempt) {
   Json json{{"attempt", ToText(attempt.attempt)}, {"state", ToString(attempt.state)}, {"node", attempt.node.value}};
   console::SetBytes(json, "host", attempt.host);
   json["launched"] = attempt.launched;
@@ -29,23 +29,23 @@ Json ToJson(const job::AttemptStatus& attempt) {
   return json;
 }
 
-Micros Took(const job::AttemptStatus& attempt, Micros now) {
+Micros Took(const AttemptStatus& attempt, Micros now) {
   return std::max<Micros>(0, (attempt.ended == 0 ? now : attempt.ended) - attempt.launched);
 }
 
-Status Print(std::vector<job::AttemptStatus> attempts, bool json, bool slowest, Printer& out) {
+Status Print(std::vector<AttemptStatus> attempts, bool json, bool slowest, Printer& out) {
   const Micros now = SystemClock().Now();
   if (slowest) {
     std::ranges::stable_sort(attempts, std::greater<>(), [now](const auto& attempt) { return Took(attempt, now); });
   }
   if (json) {
     console::JsonList list(out);
-    for (const job::AttemptStatus& attempt : attempts) list.Add(ToJson(attempt));
+    for (const AttemptStatus& attempt : attempts) list.Add(ToJson(attempt));
     list.Close();
     return out.Flush();
   }
   std::vector<Words> rows{{"ATTEMPT", "STATE", "NODE", "HOST", "LAUNCHED", "TOOK", "REASON"}};
-  for (const job::AttemptStatus& attempt : attempts) {
+  for (const AttemptStatus& attempt : attempts) {
     rows.push_back({ToText(attempt.attempt), std::string(ToString(attempt.state)), std::to_string(attempt.node.value),
                     attempt.host, console::FormatTime(attempt.launched), FormatDuration(Took(attempt, now)),
                     attempt.reason});
@@ -55,9 +55,9 @@ Status Print(std::vector<job::AttemptStatus> attempts, bool json, bool slowest, 
 }
 
 Status CheckState(const std::string& state) {
-  using enum job::AttemptState;
+  using enum AttemptState;
   std::string all;
-  for (const job::AttemptState known : {kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted}) {
+  for (const AttemptState known : {kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted}) {
     if (state.empty() || state == ToString(known)) return Status::Ok();
     all += (all.empty() ? "" : ", ") + std::string(ToString(known));
   }
@@ -85,10 +85,10 @@ int ListTasks(const Invocation& invocation, const Words& args) {
     return invocation.Fail("job tasks", checked, kWrongUsage);
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job tasks", files.status(), kUnreachable);
-  Result<std::vector<job::AttemptStatus>> attempts = job::JobClient(**files).Attempts(*job);
+  Result<std::vector<AttemptStatus>> attempts = job::JobClient(**files).Attempts(*job);
   if (!attempts.ok()) return invocation.Fail("job tasks", attempts.status());
   std::erase_if(*attempts,
-                [&](const job::AttemptStatus& attempt) { return !state.empty() && ToString(attempt.state) != state; });
+                [&](const AttemptStatus& attempt) { return !state.empty() && ToString(attempt.state) != state; });
   Printer out(invocation.console);
   const Status printed = Print(*std::move(attempts), json, slowest, out);
   return printed.ok() ? kDone : invocation.Fail("job tasks", printed);

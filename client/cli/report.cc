@@ -26,7 +26,7 @@ std::string Megabytes(std::uint64_t bytes, Micros time) {
   return text;
 }
 
-nlohmann::ordered_json ToJson(const job::Phase& phase) {
+nlohmann::ordered_json ToJson(const Phase& phase) {
   return {{"total", phase.total}, {"running", phase.running}, {"done", phase.done}, {"fraction", phase.fraction}};
 }
 
@@ -36,12 +36,12 @@ nlohmann::ordered_json TimeOrNull(Micros time) {
 
 }  // namespace
 
-double OverallFraction(const job::JobStatus& status) {
+double OverallFraction(const JobStatus& status) {
   if (status.reduces.total == 0) return status.maps.fraction;
   return (status.maps.fraction + status.copy_fraction + status.reduces.fraction) / 3;
 }
 
-std::string BarLine(const job::JobStatus& status, Micros elapsed) {
+std::string BarLine(const JobStatus& status, Micros elapsed) {
   const double overall = OverallFraction(status);
   std::string line =
       ToText(status.job) + " map " + console::Bar(status.maps.fraction, 24) + " " + PercentText(status.maps.fraction);
@@ -56,7 +56,7 @@ std::string BarLine(const job::JobStatus& status, Micros elapsed) {
   return line;
 }
 
-std::string PlainProgress::Update(const job::JobStatus& status) {
+std::string PlainProgress::Update(const JobStatus& status) {
   const int map = Percent(status.maps.fraction), copy = Percent(status.copy_fraction),
             reduce = Percent(status.reduces.fraction);
   const auto moved = [](int now, int said) { return std::abs(now - said) >= 10; };
@@ -71,22 +71,22 @@ std::string PlainProgress::Update(const job::JobStatus& status) {
 
 namespace {
 
-std::string LeftOutMaps(const job::JobStatus& status) {
+std::string LeftOutMaps(const JobStatus& status) {
   if (status.maps_left_out == 0) return {};
   std::string text = "  left out " + std::to_string(status.maps_left_out) + " of " + std::to_string(status.maps.total) +
                      " maps, which failed:\n";
-  for (const job::LeftOutMap& map : status.left_out)
+  for (const LeftOutMap& map : status.left_out)
     text += "    map " + std::to_string(map.map) + ": " + Printable(map.input) + "\n";
   if (status.left_out.size() < status.maps_left_out)
     text += "    and " + std::to_string(status.maps_left_out - status.left_out.size()) + " more\n";
   return text;
 }
 
-std::string LeftOutRecords(const job::JobStatus& status) {
+std::string LeftOutRecords(const JobStatus& status) {
   if (status.records_left_out == 0) return {};
   std::string text = "  left out " + std::to_string(status.records_left_out) +
                      (status.records_left_out == 1 ? " record" : " records") + ", at which maps failed:\n";
-  for (const job::LeftOutRecord& record : status.left_out_records) {
+  for (const LeftOutRecord& record : status.left_out_records) {
     const std::string offset = std::to_string(record.offset);
     text += "    map " + std::to_string(record.map) + ": " +
             (record.path.empty() ? "number " + offset : Printable(record.path) + ", byte " + offset) + "\n";
@@ -98,9 +98,9 @@ std::string LeftOutRecords(const job::JobStatus& status) {
 
 }  // namespace
 
-std::string LeftOutLines(const job::JobStatus& status) { return LeftOutMaps(status) + LeftOutRecords(status); }
+std::string LeftOutLines(const JobStatus& status) { return LeftOutMaps(status) + LeftOutRecords(status); }
 
-std::string Summary(const job::JobStatus& status) {
+std::string Summary(const JobStatus& status) {
   const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
   std::string text = ToText(status.job) + " " + std::string(ToString(status.state)) + " in " + FormatDuration(time) +
                      ": " + Quote(status.output) + "\n";
@@ -128,21 +128,20 @@ std::string Summary(const job::JobStatus& status) {
   return text;
 }
 
-std::string OwnCounterLines(const std::vector<job::Counter>& counters) {
+std::string OwnCounterLines(const Counters& counters) {
   std::string text;
-  for (const job::Counter& counter : counters) {
-    if (counter.group == job::kEngineCounters) continue;
-    text +=
-        "  " + Printable(counter.group) + " " + Printable(counter.name) + " " + std::to_string(counter.value) + "\n";
+  for (const auto& [name, value] : counters) {
+    if (name.first == kEngineCounters) continue;
+    text += "  " + Printable(name.first) + " " + Printable(name.second) + " " + std::to_string(value) + "\n";
   }
   return text;
 }
 
-nlohmann::ordered_json ToJson(const job::Counter& counter) {
+nlohmann::ordered_json ToJson(const Counters::value_type& counter) {
   nlohmann::ordered_json json;
-  console::SetBytes(json, "group", counter.group);
-  console::SetBytes(json, "name", counter.name);
-  json["value"] = counter.value;
+  console::SetBytes(json, "group", counter.first.first);
+  console::SetBytes(json, "name", counter.first.second);
+  json["value"] = counter.second;
   return json;
 }
 
@@ -152,7 +151,7 @@ nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs) {
   return numbers;
 }
 
-nlohmann::ordered_json ToJson(const job::JobStatus& status) {
+nlohmann::ordered_json ToJson(const JobStatus& status) {
   nlohmann::ordered_json json{{"job", status.job.value}};
   console::SetBytes(json, "name", status.name);
   console::SetBytes(json, "owner", status.owner);
@@ -178,14 +177,14 @@ nlohmann::ordered_json ToJson(const job::JobStatus& status) {
   json["speculative_attempts"] = status.speculative_attempts;
   json["maps_left_out"] = status.maps_left_out;
   json["left_out"] = nlohmann::ordered_json::array();
-  for (const job::LeftOutMap& map : status.left_out) {
+  for (const LeftOutMap& map : status.left_out) {
     nlohmann::ordered_json one{{"map", map.map}};
     console::SetBytes(one, "input", map.input);
     json["left_out"].push_back(std::move(one));
   }
   json["records_left_out"] = status.records_left_out;
   json["left_out_records"] = nlohmann::ordered_json::array();
-  for (const job::LeftOutRecord& record : status.left_out_records) {
+  for (const LeftOutRecord& record : status.left_out_records) {
     nlohmann::ordered_json one{{"map", record.map}};
     console::SetBytes(one, "path", record.path);
     one["offset"] = record.offset;

@@ -11,37 +11,37 @@
 namespace millrace::cli {
 
 // Returns the part of the whole job that is done, 0 to 1; maps, copies and reduces have equal weights.
-[[nodiscard]] double OverallFraction(const job::JobStatus& status);
+[[nodiscard]] double OverallFraction(const JobStatus& status);
 
 // Returns "job7 map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the
 // job was first seen running.
-[[nodiscard]] std::string BarLine(const job::JobStatus& status, Micros elapsed);
+[[nodiscard]] std::string BarLine(const JobStatus& status, Micros elapsed);
 
 // Makes the lines of progress for a pipe: one whenever a phase has moved by ten points since the last line.
 class PlainProgress {
  public:
   // Returns the next line; empty if there is nothing to report.
-  [[nodiscard]] std::string Update(const job::JobStatus& status);
+  [[nodiscard]] std::string Update(const JobStatus& status);
 
  private:
   int map_ = 0, copy_ = 0, reduce_ = 0;  // percent, as in the last line
 };
 
 // Returns lines that count and name the maps and records that the job left out; empty if there are none.
-[[nodiscard]] std::string LeftOutLines(const job::JobStatus& status);
+[[nodiscard]] std::string LeftOutLines(const JobStatus& status);
 
 // Returns the summary in several lines, each with its newline.
-[[nodiscard]] std::string Summary(const job::JobStatus& status);
+[[nodiscard]] std::string Summary(const JobStatus& status);
 
 // Returns a line for each counter that is not one of the engine; empty if there are none.
-[[nodiscard]] std::string OwnCounterLines(const std::vector<job::Counter>& counters);
+[[nodiscard]] std::string OwnCounterLines(const Counters& counters);
 
-[[nodiscard]] nlohmann::ordered_json ToJson(const job::Counter& counter);
+[[nodiscard]] nlohmann::ordered_json ToJson(const Counters::value_type& counter);
 
 // Returns the jobs as a JSON array of numbers.
 [[nodiscard]] nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs);
 
 // Returns the status as JSON. Times are microseconds since the epoch; a time that has not come is null.
-[[nodiscard]] nlohmann::ordered_json ToJson(const job::JobStatus& status);
+[[nodiscard]] nlohmann::ordered_json ToJson(const JobStatus& status);
 
 }  // namespace millrace::cli

@@ -80,7 +80,7 @@ std::string FileNameOf(const std::string& job_name) {
   return name.empty() ? "job" : name;
 }
 
-Status FetchExecutable(dfs::DfsClient& files, const job::StoredExecutable& stored, const std::string& path) {
+Status FetchExecutable(dfs::DfsClient& files, const StoredExecutable& stored, const std::string& path) {
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileReader> reader, files.Open(stored.path));
   MILLRACE_ASSIGN(Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
   std::uint32_t crc = 0;

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 
 #include "base/console/arguments.h"
@@ -16,6 +18,7 @@
 #include "client/cli/job_help.h"
 #include "client/cli/wait_job.h"
 #include "client/job/engine_options.h"
+#include "client/job_client/executable_store.h"
 #include "client/job_client/first_look.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
@@ -29,6 +32,19 @@ constexpr std::int64_t kMostReducers = 1000;
 constexpr Micros kDay = 24 * 3600 * kSecond;
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
+// Options of the engine that have a flag, which prevails over -D.
+struct EngineFlag {
+  const char *flag, *option;  // option: "job.max_failed_maps="
+  std::int64_t most;
+  const char* one_line;
+};
+constexpr EngineFlag kEngineFlags[] = {
+    {"--max-failed-maps", "job.max_failed_maps=", 100,
+     "percent of the maps that may be left out, once their attempts have failed (default 0)"},
+    {"--skip-bad-records", "job.skip_bad_records=", kMostSkippedRecords,
+     "records of each map that may be left out, once two attempts have failed at each (default 0)"},
+};
+
 std::string NewToken() {
   Random random(SeedFromSystem());
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -38,7 +54,7 @@ std::string NewToken() {
 }
 
 // Names the inputs and the output as the master takes them, from the root.
-Status CompletePaths(const RunOptions& options, job::JobRequest* request) {
+Status CompletePaths(const RunOptions& options, JobRequest* request) {
   for (const std::string& input : options.inputs) {
     MILLRACE_ASSIGN(std::string path, dfs::CompletePath(input));
     request->inputs.push_back(std::move(path));
@@ -48,7 +64,7 @@ Status CompletePaths(const RunOptions& options, job::JobRequest* request) {
 }
 
 // Copies those options of the engine that the master needs into the request. The job has checked their values.
-Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* request) {
+Status ApplyEngineOptions(const Parameters& parameters, JobRequest* request) {
   OptionSet set;
   EngineOptions engine;
   DeclareEngineOptions(&set, &engine);
@@ -56,17 +72,14 @@ Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* re
     if (const Status taken = set.Set(name, value); !taken.ok() && taken.code() != StatusCode::kNotFound) return taken;
   }
   MILLRACE_TRY(CheckEngineOptions(engine));
-  request->slow_start = engine.slow_start;
-  request->max_attempts = static_cast<std::uint32_t>(engine.max_attempts);
-  request->max_failed_maps = static_cast<std::uint32_t>(engine.max_failed_maps);
-  request->skip_bad_records = static_cast<std::uint32_t>(engine.skip_bad_records);
-  request->pack = engine.pack;
+  static_cast<JobTerms&>(*request) = engine;
   request->no_speculation = !engine.speculation;
+  request->pack = engine.pack;
   return Status::Ok();
 }
 
 // Takes -D scheduler.NAME=VALUE for --NAME VALUE. If both are given, the flag prevails.
-Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options) {
+Status TakeSchedulerParameters(Parameters* parameters, RunOptions* options) {
   constexpr std::string_view kPrefix = "scheduler.";
   const RunOptions given = *options;
   std::vector<std::string> names;
@@ -116,7 +129,7 @@ Result<std::vector<Micros>> ParseWaits(std::string_view text) {
   return waits;
 }
 
-Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
+Status ApplyScheduling(RunOptions options, JobRequest* request) {
   MILLRACE_TRY(TakeSchedulerParameters(&request->parameters, &options));
   request->pool = options.pool;
   request->owner = options.user;
@@ -132,7 +145,7 @@ Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
 
 Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   if (job.pipeline) return Status::Ok();  // its steps say what they read
-  const bool reads = job.split_by != job::SplitBy::kNumbers;
+  const bool reads = job.split_by != SplitBy::kNumbers;
   if (reads && options.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
   if (!job.mappers.empty() && options.inputs.size() != job.mappers.size()) {
     return Invalid("the job has " + std::to_string(job.mappers.size()) + " mappers, one for each INPUT, and " +
@@ -143,20 +156,30 @@ Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   return Invalid("the job makes its own data; leave out the input " + Quote(options.inputs[0]));
 }
 
+// Copies what the master needs of the description into the request.
+void ApplyDescription(const job::JobDescription& job, JobRequest* request) {
+  request->split_by = job.split_by;
+  request->record_bytes = job.record_bytes;
+  request->decompresses = job.decompresses;
+  request->maps = job.maps;
+  request->records = job.records;
+  request->cuts.assign(job.mappers.begin(), job.mappers.end());
+}
+
 // The master checks all this when the job is submitted. Checking it here first may save the upload of the executable.
-Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
+Status CheckPaths(dfs::DfsClient& files, const JobRequest& request) {
   for (const std::string& input : request.inputs) {
     if (dfs::HasPattern(input)) continue;
     MILLRACE_TRY(files.Stat(input).status());
   }
-  const Result<dfs::FileInfo> output = files.Stat(request.output);
+  const Result<dfs::FileStatus> output = files.Stat(request.output);
   if (output.ok())
     return Exists("the output " + Quote(request.output) + " exists already; remove it or choose another");
   if (output.status().code() != StatusCode::kNotFound) return output.status();
   // Directories above it are made; a file among them is in the way.
   for (std::string above = request.output; above != "/";) {
     above = dfs::ParentPath(above);
-    const Result<dfs::FileInfo> found = files.Stat(above);
+    const Result<dfs::FileStatus> found = files.Stat(above);
     if (found.ok() && !found->directory)
       return Invalid("the output " + Quote(request.output) + " cannot be made: " + Quote(above) +
                      " is a file; choose another");
@@ -166,13 +189,14 @@ Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
 }
 
 // Runs the job's own Prepare. What it sets comes after what the user has set.
-Status PrepareJob(const job::LookedAt& where, const std::string& executable, job::JobRequest* request) {
-  if (!request->description.prepares) return Status::Ok();
+Status PrepareJob(const job::LookedAt& where, Prepared* prepared) {
+  if (!prepared->description.prepares) return Status::Ok();
+  JobRequest* const request = &prepared->request;
   job::CaptureLimits limits;
   MILLRACE_ASSIGN(const Micros wait, ParseDuration(where.wait));
   limits.timeout = wait + 60 * kSecond;
-  MILLRACE_ASSIGN(job::Parameters more,
-                  job::PrepareJob(executable, where, request->reduces, request->parameters, request->inputs, limits));
+  MILLRACE_ASSIGN(Parameters more, job::PrepareJob(prepared->executable, where, request->reduces, request->parameters,
+                                                   request->inputs, limits));
   request->parameters.insert(request->parameters.end(), more.begin(), more.end());
   return Status::Ok();
 }
@@ -190,7 +214,7 @@ int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const
     if (const Status paths = CheckPaths(**files, prepared.request); !paths.ok()) return invocation.Fail(what, paths);
     cluster = (*files)->Cluster();
   }
-  const job::JobRequest& request = prepared.request;
+  const JobRequest& request = prepared.request;
   Words words{prepared.executable,
               "--millrace-pipeline",
               invocation.self,
@@ -201,7 +225,7 @@ int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const
               options.shown_output};
   for (const auto& [name, value] : request.parameters) words.push_back(name + "=" + value);
   RunOptions scheduling = options;
-  job::Parameters given;
+  Parameters given;
   for (const std::string& parameter : options.parameters) given.push_back(job::ParseParameter(parameter).value());
   if (const Status taken = TakeSchedulerParameters(&given, &scheduling); !taken.ok())
     return invocation.Fail(what, taken, kWrongUsage);
@@ -236,10 +260,10 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
   for (const SchedulingOption& option : SchedulingOptionsOf(options))
     arguments.Text(option.flag, option.field, option.one_line);
-  arguments.Integer("--max-failed-maps", &options->max_failed_maps, 0, 100,
-                    "percent of the maps that may be left out, once their attempts have failed (default 0)");
-  arguments.Integer("--skip-bad-records", &options->skip_bad_records, 0, kMostSkippedRecords,
-                    "records of each map that may be left out, once two attempts have failed at each (default 0)");
+  std::array<std::int64_t, std::size(kEngineFlags)> given;
+  given.fill(-1);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    arguments.Integer(kEngineFlags[i].flag, &given[i], 0, kEngineFlags[i].most, kEngineFlags[i].one_line);
   arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
@@ -268,6 +292,9 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   }
   if (options->output.empty())
     return invocation.Fail(verb, Invalid("the output is missing; give -o OUTPUT"), kWrongUsage);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] >= 0) options->parameters.push_back(std::string(kEngineFlags[i].option) + std::to_string(given[i]));
+  }
   options->job = arguments.operands()[0];
   options->inputs.assign(arguments.operands().begin() + 1, arguments.operands().end());
   return std::nullopt;
@@ -292,7 +319,7 @@ std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options) {
 
 Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options) {
   Prepared prepared;
-  job::JobRequest& request = prepared.request;
+  JobRequest& request = prepared.request;
   MILLRACE_TRY(CheckLength("the job's name (--name)", options.name, kLongestName));
   MILLRACE_TRY(CheckLength("the job's owner (--user)", options.user, kLongestName));
   MILLRACE_TRY(CheckLength("the job's pool (--pool)", options.pool, kLongestName));
@@ -300,38 +327,33 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
     MILLRACE_ASSIGN(auto pair, job::ParseParameter(parameter));
     request.parameters.push_back(std::move(pair));
   }
-  if (options.max_failed_maps >= 0)
-    request.parameters.emplace_back("job.max_failed_maps", std::to_string(options.max_failed_maps));
-  if (options.skip_bad_records >= 0)
-    request.parameters.emplace_back("job.skip_bad_records", std::to_string(options.skip_bad_records));
   MILLRACE_TRY(ApplyScheduling(options, &request));
   MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
-  MILLRACE_ASSIGN(request.description, job::DescribeJob(prepared.executable, request.parameters, {}));
-  MILLRACE_TRY(CheckInputs(options, request.description));
+  MILLRACE_ASSIGN(prepared.description, job::DescribeJob(prepared.executable, request.parameters, {}));
+  const job::JobDescription& description = prepared.description;
+  MILLRACE_TRY(CheckInputs(options, description));
+  ApplyDescription(description, &request);
   MILLRACE_TRY(ApplyEngineOptions(request.parameters, &request));
-  request.name = options.name.empty() ? request.description.name : options.name;
+  request.name = options.name.empty() ? description.name : options.name;
   if (request.owner.empty()) request.owner = invocation.user;
   if (!options.local) MILLRACE_TRY(CompletePaths(options, &request));
-  if (request.description.map_only && options.reducers > 0)
-    return Invalid("the job has no reduces; leave out --reducers");
-  request.reduces = options.reducers >= 0          ? static_cast<std::uint32_t>(options.reducers)
-                    : request.description.map_only ? 0
-                                                   : 1;
+  if (description.map_only && options.reducers > 0) return Invalid("the job has no reduces; leave out --reducers");
+  request.reduces = options.reducers >= 0 ? static_cast<std::uint32_t>(options.reducers) : description.map_only ? 0 : 1;
   request.token = NewToken();
   return prepared;
 }
 
 Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
-  job::JobRequest& request = prepared->request;
+  JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
   std::vector<job::OpenedInput> opened;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-    const job::InputCut how = job::CutOf(request.description, i);
-    const bool cut = how.split_by != job::SplitBy::kFile;  // where it is not compressed
+    const job::DescribedInput how = job::CutOf(prepared->description, i);
+    const bool cut = how.split_by != SplitBy::kFile;  // where it is not compressed
     if (how.decompresses && (cut || how.text)) opened.push_back({request.inputs[i], how.text});
   }
   MILLRACE_ASSIGN(request.uncut, job::LookIntoInput(files, opened));
-  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
+  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared));
   request.input_sample = job::SampleInput(files, request.inputs);
   if (!request.executable.path.empty()) return Status::Ok();
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
@@ -367,7 +389,7 @@ int RunCommand(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = ParseRunOptions(invocation, args, "run", &options)) return *status;
   Result<Prepared> prepared = PrepareRun(invocation, options);
   if (!prepared.ok()) return invocation.Fail("run " + options.job, prepared.status(), kWrongUsage);
-  if (prepared->request.description.pipeline) return BecomePipeline(invocation, *prepared, options);
+  if (prepared->description.pipeline) return BecomePipeline(invocation, *prepared, options);
   return SubmitAndWait(invocation, std::move(prepared).value(), options);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/cli/invocation.h"
+#include "client/job_client/job_description.h"
 #include "client/job_client/job_types.h"
 
 namespace millrace::cli {
@@ -9,9 +10,7 @@ namespace millrace::cli {
 struct RunOptions {
   std::string job, output, pool, user, name, priority, deadline, map_time, reduce_time, locality_wait;
   std::vector<std::string> inputs, parameters;
-  std::int64_t reducers = -1;          // -1: not given, which means one, or none for a job that has only maps
-  std::int64_t max_failed_maps = -1;   // percent; -1: the value of -D job.max_failed_maps
-  std::int64_t skip_bad_records = -1;  // of each map; -1: the value of -D job.skip_bad_records
+  std::int64_t reducers = -1;  // -1: not given, which means one, or none for a job that has only maps
   bool detach = false, json = false;
   std::string shown_output;  // the directory that the summary names in place of `output`; empty: `output`
   bool step = false;         // a step of a pipeline; the pipeline reads the JSON and reports a failure of the job
@@ -38,7 +37,8 @@ struct SchedulingOption {
 // kNotFound for wrong usage.
 struct Prepared {
   std::string executable;
-  job::JobRequest request;
+  job::JobDescription description;
+  JobRequest request;
 };
 [[nodiscard]] Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options);
 

@@ -24,7 +24,7 @@ constexpr Micros kPatience = 120 * kSecond;  // enough for a master that is rest
 
 struct Waited {
   // This is absent if Ctrl-C ended the wait. The job then runs on, or was killed if that was wished.
-  std::optional<job::JobStatus> ended;
+  std::optional<JobStatus> ended;
   int exit_status = 0;  // if `ended` is absent
 };
 
@@ -52,10 +52,10 @@ class Waiter {
         sigint_.Consume();
         if (const std::optional<Waited> left = Interrupted()) return *left;
       }
-      if (std::optional<Result<job::JobStatus>> news = watch.Take()) {
-        if (!news->ok() || job::Ended((*news)->state)) line_.Clear();
+      if (std::optional<Result<JobStatus>> news = watch.Take()) {
+        if (!news->ok() || Ended((*news)->state)) line_.Clear();
         MILLRACE_TRY(news->status());
-        if (job::Ended((*news)->state)) return Waited{std::move(*news).value(), 0};
+        if (Ended((*news)->state)) return Waited{std::move(*news).value(), 0};
         Show(**news);
       }
     }
@@ -72,13 +72,13 @@ class Waiter {
 
   Result<Waited> TimeIsUp() {
     line_.Clear();
-    MILLRACE_ASSIGN(job::JobStatus status, client_.GetStatus(job_));
-    if (job::Ended(status.state)) return Waited{std::move(status), 0};
+    MILLRACE_ASSIGN(JobStatus status, client_.GetStatus(job_));
+    if (Ended(status.state)) return Waited{std::move(status), 0};
     return Timeout(ToText(job_) + " has not ended by then, and goes on; `millrace job status " +
                    std::to_string(job_.value) + "` shows how far it is");
   }
 
-  void Show(const job::JobStatus& status) {
+  void Show(const JobStatus& status) {
     if (status.first_launch != 0 && !running_since_) running_since_ = std::chrono::steady_clock::now();
     if (console_.err_is_terminal) {
       line_.Show(running_since_ ? BarLine(status, Elapsed()) : ToText(job_) + " waits for a slot");
@@ -129,26 +129,25 @@ class Waiter {
 };
 
 // Returns the job's counters; none, after a line that says so, if the master does not give them.
-std::vector<job::Counter> CountersOf(const Invocation& invocation, dfs::DfsClient& files, JobId job) {
-  Result<std::vector<job::Counter>> counters = job::JobClient(files).Counters(job);
+Counters CountersOf(const Invocation& invocation, dfs::DfsClient& files, JobId job) {
+  Result<Counters> counters = job::JobClient(files).Counters(job);
   if (counters.ok()) return std::move(counters).value();
   console::SayLine(invocation.console,
                    "millrace: " + ToText(job) + ": cannot get its counters: " + counters.status().message());
   return {};
 }
 
-int Report(const Invocation& invocation, dfs::DfsClient& files, job::JobStatus status, const Reporting& reporting) {
+int Report(const Invocation& invocation, dfs::DfsClient& files, JobStatus status, const Reporting& reporting) {
   if (!reporting.shown_output.empty()) status.output = reporting.shown_output;
   console::Printer out(invocation.console);
   if (reporting.json) {
     nlohmann::ordered_json json = ToJson(status);
     json["counters"] = nlohmann::ordered_json::array();
-    for (const job::Counter& counter : CountersOf(invocation, files, status.job))
-      json["counters"].push_back(ToJson(counter));
+    for (const auto& counter : CountersOf(invocation, files, status.job)) json["counters"].push_back(ToJson(counter));
     out << console::Dump(json) << "\n";
   }
-  if (status.state != job::JobState::kSucceeded && reporting.of_step) return kFailed;
-  if (status.state != job::JobState::kSucceeded) {
+  if (status.state != JobState::kSucceeded && reporting.of_step) return kFailed;
+  if (status.state != JobState::kSucceeded) {
     const std::string reason = status.reason.empty() ? "no reason was given" : status.reason;
     return invocation.Fail(ToText(status.job), Invalid(std::string(ToString(status.state)) + ": " + reason));
   }

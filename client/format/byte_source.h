@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids/job.h"
 #include "base/status.h"
 
 namespace millrace {
@@ -21,10 +22,6 @@ struct Split {
   std::uint64_t file_length = 0;
   [[nodiscard]] std::uint64_t end() const { return offset + length; }
 };
-
-// How files may be cut: at block boundaries; not at all; or at block boundaries, with records of a fixed length.
-// kNumbers: there are no files.
-enum class SplitBy { kBlock, kFile, kFixed, kNumbers };
 
 // The length of the longest record that is read.
 inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{2} << 30;

@@ -5,6 +5,7 @@
 namespace millrace {
 
 void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
+  const JobTerms standard;
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   set->Bytes("task.memory", &options->task_memory, 256 * kMiB, 4 * kMiB, 1024 * kGiB,
@@ -29,14 +30,14 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
                "replicas of output files; 0: the cluster's default");
   set->Bytes("output.block_size", &options->output_block_size, 0, 0, dfs::kMaxBlockSize,
              "block size of output files, at least 1MiB; 0: the cluster's default");
-  set->Real("job.slow_start", &options->slow_start, 0.05, 0, 1,
+  set->Real("job.slow_start", &options->slow_start, standard.slow_start, 0, 1,
             "the share of the maps that must be done before reduces begin to copy");
-  set->Integer("job.max_attempts", &options->max_attempts, 4, 1, 100,
+  set->Integer("job.max_attempts", &options->max_attempts, standard.max_attempts, 1, kMostAttemptsOfTask,
                "failed attempts at which a task is given up, and its job fails");
-  set->Integer("job.max_failed_maps", &options->max_failed_maps, 0, 0, 100,
+  set->Integer("job.max_failed_maps", &options->max_failed_maps, standard.max_failed_maps, 0, 100,
                "percent of the maps that may be left out, once their attempts have failed, before the job fails");
   set->Integer(
-      "job.skip_bad_records", &options->skip_bad_records, 0, 0, kMostSkippedRecords,
+      "job.skip_bad_records", &options->skip_bad_records, standard.skip_bad_records, 0, kMostSkippedRecords,
       "records of a map that may be left out, once two attempts have failed at each, before the map fails for them");
   set->Bytes("job.pack", &options->pack, 128 * kMiB, 0, kGiB,
              "small files and blocks share a map up to this size, each counted as at least 256KiB; 0: never");

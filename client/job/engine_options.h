@@ -7,14 +7,14 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/ids/job.h"
 #include "base/options.h"
 #include "base/status.h"
 
 namespace millrace {
 
-inline constexpr std::int64_t kMostSkippedRecords = 1000;  // of a map
-
-struct EngineOptions {
+// Those of JobTerms are for the engine, the others for tasks.
+struct EngineOptions : JobTerms {
   std::uint64_t task_memory = 0;  // bytes
   Micros task_timeout = 0;        // for workers, which read it from the parameter
   std::string map_compress;       // "auto", "none" or "zstd"
@@ -24,11 +24,7 @@ struct EngineOptions {
   std::uint64_t record_bytes = 0;       // of fixed-length records, when the job leaves the length open
   std::int64_t output_replication = 0;  // 0: the cluster's default
   std::uint64_t output_block_size = 0;  // bytes; 0: the cluster's default
-  double slow_start = 0;
-  std::int64_t max_attempts = 0;
-  std::int64_t max_failed_maps = 0;   // percent
-  std::int64_t skip_bad_records = 0;  // of each map
-  std::uint64_t pack = 0;             // bytes
+  std::uint64_t pack = 0;               // bytes; for the master
   bool speculation = true;
   bool task_network = false;  // for workers, which read it from the parameter
 };

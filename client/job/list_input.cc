@@ -13,7 +13,7 @@ namespace {
 bool Hidden(std::string_view name) { return name.starts_with('_') || name.starts_with('.'); }
 
 // Appends a file, or the files below a directory, by names below `root`.
-Status Collect(dfs::DfsClient& files, const dfs::FileInfo& entry, const std::string& root,
+Status Collect(dfs::DfsClient& files, const dfs::FileStatus& entry, const std::string& root,
                std::vector<InputFile>* found) {
   if (!entry.directory) {
     std::string name =
@@ -21,22 +21,22 @@ Status Collect(dfs::DfsClient& files, const dfs::FileInfo& entry, const std::str
     found->push_back({entry.path, std::move(name), entry.length, entry.block_size});
     return Status::Ok();
   }
-  std::vector<dfs::FileInfo> entries;
-  MILLRACE_TRY(files.List(entry.path, [&](const dfs::FileInfo& each) {
+  std::vector<dfs::FileStatus> entries;
+  MILLRACE_TRY(files.List(entry.path, [&](const dfs::FileStatus& each) {
     if (!Hidden(dfs::BaseName(each.path))) entries.push_back(each);
     return true;
   }));
-  for (const dfs::FileInfo& each : entries) MILLRACE_TRY(Collect(files, each, root, found));
+  for (const dfs::FileStatus& each : entries) MILLRACE_TRY(Collect(files, each, root, found));
   return Status::Ok();
 }
 
 }  // namespace
 
 Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input) {
-  MILLRACE_ASSIGN(const std::vector<dfs::FileInfo> matches, dfs::MatchFiles(files, input, dfs::Hidden::kMarks));
+  MILLRACE_ASSIGN(const std::vector<dfs::FileStatus> matches, dfs::MatchFiles(files, input, dfs::Hidden::kMarks));
   if (matches.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
   std::vector<InputFile> found;
-  for (const dfs::FileInfo& match : matches) MILLRACE_TRY(Collect(files, match, match.path, &found));
+  for (const dfs::FileStatus& match : matches) MILLRACE_TRY(Collect(files, match, match.path, &found));
   return found;
 }
 

@@ -44,7 +44,7 @@ Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::strin
   MILLRACE_ASSIGN(const MappedFile mapped, MappedFile::Map(fd.get(), 0, size, executable));
   const std::string name = tls::Sha256Hex(mapped.bytes());
   StoredExecutable stored{std::string(dfs::kExecutablesDirectory) + "/" + name, size, Crc32c(mapped.bytes())};
-  const Result<dfs::FileInfo> present = files.Stat(stored.path);
+  const Result<dfs::FileStatus> present = files.Stat(stored.path);
   if (present.ok() && !present->directory && present->length == size) return stored;
   if (!present.ok() && present.status().code() != StatusCode::kNotFound) return present.status();
   Status uploaded = Upload(files, stored.path, mapped.bytes());

@@ -2,19 +2,13 @@
 // executable is stored once and workers recognise it. Thread rule: any thread.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
+#include "base/protocol/job_values.h"
 #include "base/status.h"
 #include "dfs/client/dfs_client.h"
 
 namespace millrace::job {
-
-struct StoredExecutable {
-  std::string path;  // in the file system
-  std::uint64_t bytes = 0;
-  std::uint32_t crc = 0;  // crc32c
-};
 
 // Stores the local executable unless it is stored already. If another client is writing the same executable, this call
 // writes a copy beside it, under a name that ends in `token` (no other client has the same one), and then renames the

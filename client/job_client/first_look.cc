@@ -50,7 +50,7 @@ void Thin(std::vector<Candidate>* all) {
 class Look {
  public:
   Look(dfs::DfsClient& files, const InputFile& file) : name_(file.path), length_(file.length) {
-    dfs::FileInfo info;
+    dfs::FileStatus info;
     info.path = file.path;
     info.length = file.length;
     reader_ = files.OpenKnown(std::move(info), {});

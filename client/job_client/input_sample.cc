@@ -18,7 +18,7 @@ std::string SampleFile(dfs::DfsClient& files, const std::string& path) {
 
 std::string SampleBelow(dfs::DfsClient& files, const std::string& directory, int depth) {
   std::string sample;
-  const Status listed = files.List(directory, [&](const dfs::FileInfo& entry) {
+  const Status listed = files.List(directory, [&](const dfs::FileStatus& entry) {
     const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
     if (name.starts_with('_') || name.starts_with('.')) return true;  // as the master skips them in inputs
     if (!entry.directory && entry.length > 0) sample = SampleFile(files, entry.path);
@@ -32,9 +32,9 @@ std::string SampleBelow(dfs::DfsClient& files, const std::string& directory, int
 
 std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    const Result<std::vector<dfs::FileInfo>> found = dfs::MatchFiles(files, input, dfs::Hidden::kMarks);
+    const Result<std::vector<dfs::FileStatus>> found = dfs::MatchFiles(files, input, dfs::Hidden::kMarks);
     if (!found.ok()) continue;
-    for (const dfs::FileInfo& each : *found) {
+    for (const dfs::FileStatus& each : *found) {
       const std::string sample = each.directory ? SampleBelow(files, each.path, 0) : SampleFile(files, each.path);
       if (!sample.empty()) return sample;
     }

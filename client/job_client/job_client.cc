@@ -2,7 +2,7 @@
 
 #include <capnp/message.h>
 
-#include "base/protocol/attempt_wire.h"
+#include "base/protocol/job_wire.h"
 #include "base/protocol/task.capnp.h"
 #include "client/job_client/wire_convert.h"
 #include "worker/task/channel/channel.h"
@@ -33,7 +33,7 @@ Result<JobId> JobClient::Submit(const JobRequest& request) {
   std::size_t bytes = 0;
   const auto submit = [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
     auto call = bootstrap.castAs<Master>().jobsRequest().send().getService().submitRequest();
-    Write(request, call.initRequest());
+    ToWire(request, call.initRequest());
     bytes = call.totalSize().wordCount * sizeof(capnp::word);
     if (bytes > kMostRequestBytes) return kj::Promise<void>(kj::READY_NOW);
     return call.send().then(
@@ -53,7 +53,7 @@ Result<JobStatus> JobClient::GetStatus(JobId job) {
     auto call = jobs.statusRequest();
     call.setJob(job.value);
     return call.send().then(
-        [&status](capnp::Response<JobService::StatusResults>&& answer) { status = Read(answer.getStatus()); });
+        [&status](capnp::Response<JobService::StatusResults>&& answer) { status = FromWire(answer.getStatus()); });
   }));
   return status;
 }
@@ -68,7 +68,7 @@ Result<std::vector<JobStatus>> JobClient::List(bool live_only) {
       call.setLiveOnly(live_only);
       return call.send().then([&](capnp::Response<JobService::ListResults>&& answer) {
         list.resize(known);
-        for (const auto status : answer.getJobs()) list.push_back(Read(status));
+        for (const auto status : answer.getJobs()) list.push_back(FromWire(status));
         more = answer.getMore();
       });
     }));
@@ -95,20 +95,19 @@ Status JobClient::SetPriority(JobId job, std::uint8_t priority) {
   });
 }
 
-Result<std::vector<Counter>> JobClient::Counters(JobId job) {
-  std::vector<Counter> counters;
+Result<Counters> JobClient::Counters(JobId job) {
+  millrace::Counters counters;
   for (bool more = true; more;) {
     const std::size_t known = counters.size();
     MILLRACE_TRY(AskAboutJobs("counters of " + ToText(job), [&](JobService::Client jobs) {
       auto call = jobs.countersRequest();
       call.setJob(job.value);
       if (known > 0) {
-        call.setAfterGroup(counters[known - 1].group);
-        call.setAfterName(counters[known - 1].name);
+        call.setAfterGroup(counters.rbegin()->first.first);
+        call.setAfterName(counters.rbegin()->first.second);
       }
       return call.send().then([&](capnp::Response<JobService::CountersResults>&& answer) {
-        counters.resize(known);
-        for (const auto in : answer.getCounters()) counters.push_back({in.getGroup(), in.getName(), in.getValue()});
+        counters.merge(FromWire(answer.getCounters()));
         more = answer.getMore();
       });
     }));
@@ -127,7 +126,7 @@ Result<std::vector<AttemptStatus>> JobClient::Attempts(JobId job) {
       call.setAfter(static_cast<std::uint32_t>(known));
       return call.send().then([&](capnp::Response<JobService::AttemptsResults>&& answer) {
         attempts.resize(known);
-        for (const auto in : answer.getAttempts()) attempts.push_back(Read(in));
+        for (const auto in : answer.getAttempts()) attempts.push_back(FromWire(in));
         more = answer.getMore();
       });
     }));

@@ -27,7 +27,7 @@ class JobClient {
   Result<std::vector<JobStatus>> List(bool live_only);
   Status Kill(JobId job, const std::string& reason);
   Status SetPriority(JobId job, std::uint8_t priority);
-  Result<std::vector<Counter>> Counters(JobId job);
+  Result<millrace::Counters> Counters(JobId job);
   Result<std::vector<AttemptStatus>> Attempts(JobId job);
   // Gives the attempt's log to `sink`, piece by piece, from byte `offset` of the log on. Returns the offset after the
   // last byte.

@@ -43,15 +43,14 @@ bool IsTrue(const nlohmann::json& json, const char* name) {
 }
 
 std::optional<SplitBy> SplitByOf(const nlohmann::json& text) {
-  if (text == "block") return SplitBy::kBlock;
-  if (text == "file") return SplitBy::kFile;
-  if (text == "fixed") return SplitBy::kFixedRecords;
-  if (text == "numbers") return SplitBy::kNumbers;
+  for (std::size_t i = 0; i < kSplitByNames.size(); ++i) {
+    if (text == kSplitByNames[i]) return static_cast<SplitBy>(i);
+  }
   return std::nullopt;
 }
 
 // Reads the mappers that the description lists, if any.
-Status ReadMappers(const std::string& executable, const nlohmann::json& json, std::vector<InputCut>* mappers) {
+Status ReadMappers(const std::string& executable, const nlohmann::json& json, std::vector<DescribedInput>* mappers) {
   const auto list = json.find("mappers");
   if (list == json.end()) return Status::Ok();
   if (!list->is_array()) return NoJob(executable, "it lists its mappers in an unknown way");
@@ -60,7 +59,7 @@ Status ReadMappers(const std::string& executable, const nlohmann::json& json, st
     const std::optional<SplitBy> by = split_by == each.end() ? std::nullopt : SplitByOf(*split_by);
     if (!by || by == SplitBy::kNumbers)
       return NoJob(executable, "one of its mappers splits its input in an unknown way");
-    mappers->push_back({*by, IsTrue(each, "decompresses"), IsTrue(each, "text")});
+    mappers->push_back({{*by, IsTrue(each, "decompresses")}, IsTrue(each, "text")});
   }
   return Status::Ok();
 }
@@ -120,8 +119,8 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
   return job;
 }
 
-InputCut CutOf(const JobDescription& job, std::size_t input) {
-  return job.mappers.empty() ? InputCut{job.split_by, job.decompresses, job.text} : job.mappers[input];
+DescribedInput CutOf(const JobDescription& job, std::size_t input) {
+  return job.mappers.empty() ? DescribedInput{{job.split_by, job.decompresses}, job.text} : job.mappers[input];
 }
 
 Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text) {

@@ -9,35 +9,30 @@
 #include <utility>
 #include <vector>
 
+#include "base/protocol/job_values.h"
 #include "base/status.h"
 #include "client/job_client/subprocess.h"
 
 namespace millrace::job {
 
-using Parameters = std::vector<std::pair<std::string, std::string>>;
-
-enum class SplitBy { kBlock, kFile, kFixedRecords, kNumbers };
-
-// How an input may be cut.
-struct InputCut {
-  SplitBy split_by = SplitBy::kBlock;
-  bool decompresses = false;  // compressed files are opened, each by one map
-  bool text = false;          // if they are opened: files known not to be text are refused
-  bool operator==(const InputCut&) const = default;
+// How an input may be cut, and what its files are.
+struct DescribedInput : InputCut {
+  bool text = false;  // if compressed files are opened: files known not to be text are refused
+  bool operator==(const DescribedInput&) const = default;
 };
 
 struct JobDescription {
   std::string name;
   SplitBy split_by = SplitBy::kBlock;
-  std::uint32_t record_bytes = 0;      // of fixed records
-  std::uint32_t maps = 0;              // with numbers: the maps, which make the data; the job reads no input
-  std::uint64_t records = 0;           // with numbers: the records of all maps together
-  bool decompresses = false;           // compressed files are opened, each by one map
-  bool text = false;                   // if they are opened: files known not to be text are refused
-  std::vector<InputCut> mappers = {};  // one for each INPUT, if the job has mappers
-  bool map_only = false;               // the job emits nothing for reduces
-  bool prepares = false;               // see PrepareJob
-  bool pipeline = false;               // not a job, but a program that drives jobs (client/pipeline/run_pipeline.h)
+  std::uint32_t record_bytes = 0;            // of fixed records
+  std::uint32_t maps = 0;                    // with numbers: the maps, which make the data; the job reads no input
+  std::uint64_t records = 0;                 // with numbers: the records of all maps together
+  bool decompresses = false;                 // compressed files are opened, each by one map
+  bool text = false;                         // if they are opened: files known not to be text are refused
+  std::vector<DescribedInput> mappers = {};  // one for each INPUT, if the job has mappers
+  bool map_only = false;                     // the job emits nothing for reduces
+  bool prepares = false;                     // see PrepareJob
+  bool pipeline = false;  // not a job, but a program that drives jobs (client/pipeline/run_pipeline.h)
 };
 
 // Makes a pair from "name=value". Returns kInvalid if the name or the equals sign is missing.
@@ -59,7 +54,7 @@ struct JobOption {
 
 // Returns how an INPUT may be cut: as its mapper says, if the job has mappers. Requires: if it has mappers, there is
 // one for this INPUT.
-[[nodiscard]] InputCut CutOf(const JobDescription& job, std::size_t input);
+[[nodiscard]] DescribedInput CutOf(const JobDescription& job, std::size_t input);
 
 // Returns the options in the line of a description. Returns kInvalid, naming the executable, if an option lacks a
 // field.

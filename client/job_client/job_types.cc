@@ -1,6 +1,7 @@
 #include "client/job_client/job_types.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -18,40 +19,6 @@ std::optional<std::uint32_t> ParseNumber(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view ToString(JobState state) {
-  switch (state) {
-    case JobState::kWaiting:
-      return "waiting";
-    case JobState::kRunning:
-      return "running";
-    case JobState::kSucceeded:
-      return "succeeded";
-    case JobState::kFailed:
-      return "failed";
-    case JobState::kKilled:
-      return "killed";
-  }
-  return "unknown";
-}
-
-std::string_view ToString(AttemptState state) {
-  switch (state) {
-    case AttemptState::kRunning:
-      return "running";
-    case AttemptState::kSucceeded:
-      return "succeeded";
-    case AttemptState::kFailed:
-      return "failed";
-    case AttemptState::kKilled:
-      return "killed";
-    case AttemptState::kLost:
-      return "lost";
-    case AttemptState::kPreempted:
-      return "preempted";
-  }
-  return "unknown";
-}
 
 std::string_view InWords(GoState state) {
   switch (state) {

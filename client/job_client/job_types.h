@@ -1,7 +1,6 @@
 // The requests and answers of the master as plain values, for the job client. Thread rule: values.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,27 +9,17 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
+#include "base/protocol/job_values.h"
 #include "base/release.h"
 #include "base/status.h"
-#include "client/job_client/executable_store.h"
-#include "client/job_client/job_description.h"
 
 namespace millrace::job {
-
-enum class JobState { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
-[[nodiscard]] std::string_view ToString(JobState state);
-[[nodiscard]] inline bool Ended(JobState state) { return state >= JobState::kSucceeded; }
 
 // Returns the name of a priority: 0 is VERY_HIGH, then HIGH, NORMAL, LOW, and 4 is VERY_LOW.
 [[nodiscard]] std::string PriorityName(std::uint8_t priority);
 [[nodiscard]] Result<std::uint8_t> ParsePriority(std::string_view name);
 // Reads a job such as "job3" or "3". Returns kInvalid for any other text.
 [[nodiscard]] Result<JobId> ParseJobArgument(std::string_view text);
-
-struct Phase {
-  std::uint32_t total = 0, running = 0, done = 0;
-  double fraction = 0;  // of the whole phase, running attempts included
-};
 
 // The messages and the executable with which a map attempt was launched.
 struct MapLaunch {
@@ -40,86 +29,10 @@ struct MapLaunch {
                          // no files of a worker
 };
 
-// A map that its job left out.
-struct LeftOutMap {
-  std::uint32_t map = 0;
-  std::string input;  // "/in/a, bytes 0 to 99"
-};
-
-// A record that its map left out.
-struct LeftOutRecord {
-  std::uint32_t map = 0;
-  std::string path;          // empty if the input is numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; with numbers, the number
-};
-
-struct JobStatus {
-  JobId job;
-  std::string name, owner;
-  JobState state = JobState::kWaiting;
-  std::string reason;  // why it failed or was killed
-  std::uint8_t priority = 0;
-  std::string pool, output;
-  Micros submitted = 0, first_launch = 0, ended = 0;  // 0: not yet
-  Phase maps, reduces;
-  double copy_fraction = 0;                // the mean of the reduces
-  std::array<std::uint32_t, 4> maps_at{};  // launches at node, rack, datacenter, off
-  std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
-  std::uint32_t maps_left_out = 0;
-  std::vector<LeftOutMap> left_out;  // the first of them
-  std::uint32_t records_left_out = 0;
-  std::vector<LeftOutRecord> left_out_records;  // the first of them
-  Micros deadline = 0;                          // when it should have ended; 0: none
-  std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
-};
-
-struct JobRequest {
-  std::string name, owner;
-  std::vector<std::string> inputs;
-  std::string output;
-  std::uint32_t reduces = 1;
-  Parameters parameters;
-  std::uint8_t priority = 2;
-  StoredExecutable executable;
-  JobDescription description;
-  std::string pool;
-  Micros deadline = 0;  // from submission; 0: none
-  std::string token;    // the same request sent twice is one job
-  double slow_start = 0.05;
-  std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;     // percent
-  std::uint32_t skip_bad_records = 0;    // of each map
-  Micros map_time = 0, reduce_time = 0;  // the time of a task, if the request gives it; else 0
-  std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
-  std::string input_sample;              // input_sample.h
-  std::uint64_t pack = 0;                // bytes of small splits that a map reads; 0: one split each
-  std::vector<std::string> uncut;        // first_look.h
-  bool no_speculation = false;           // no second attempt of a task that runs
-};
-
 // Reads an attempt such as "job3.m.17.0". Returns kInvalid for any other text.
 [[nodiscard]] Result<AttemptId> ParseAttemptArgument(std::string_view text);
 
-enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
-[[nodiscard]] std::string_view ToString(AttemptState state);
-
-struct AttemptStatus {
-  AttemptId attempt;
-  NodeId node;
-  std::string host;
-  AttemptState state = AttemptState::kRunning;
-  Micros launched = 0, ended = 0;
-  std::string reason;
-};
-
 enum class LogStream { kStdout, kStderr };
-
-inline constexpr std::string_view kEngineCounters = "millrace";  // the group of the counters that every job has
-
-struct Counter {
-  std::string group, name;
-  std::int64_t value = 0;
-};
 
 // The answers to whether a node may be taken away for good, as GoState in master.capnp has them.
 enum class GoState : std::uint8_t { kUnknown, kLost, kInUse, kHeld, kBlocks, kTasks, kOutputs, kYes, kDoubt };

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/protocol/job_wire.h"
 #include "base/thread_name.h"
 #include "client/job_client/wire_convert.h"
 
@@ -57,7 +58,7 @@ class Watcher final : public JobWatcher::Server {
   ~Watcher() noexcept(false) { over_->reject(KJ_EXCEPTION(DISCONNECTED, "the master dropped the watch")); }
 
   kj::Promise<void> changed(ChangedContext context) override {
-    JobStatus status = Read(context.getParams().getStatus());
+    JobStatus status = FromWire(context.getParams().getStatus());
     if (Ended(status.state)) over_->fulfill();
     news_->Put(std::move(status));
     return kj::READY_NOW;
@@ -107,7 +108,7 @@ kj::Promise<void> JobWatch::Impl::Follow(capnp::Capability::Client bootstrap, kj
   call.setWatcher(kj::heap<Watcher>(news, kj::mv(over.fulfiller)));
   return call.send().then(
       [this, &io, ended, promise = kj::mv(over.promise)](capnp::Response<JobService::WatchResults>&& answer) mutable {
-        JobStatus status = Read(answer.getStatus());
+        JobStatus status = FromWire(answer.getStatus());
         *ended = Ended(status.state);
         news->Put(std::move(status));
         if (*ended) return kj::Promise<void>(kj::READY_NOW);

@@ -3,75 +3,11 @@
 #include <algorithm>
 
 #include "base/notice.h"
-#include "base/protocol/attempt_wire.h"
+#include "base/protocol/wire_fields.h"
 
 namespace millrace::job {
-namespace {
 
-std::string ToText(capnp::Data::Reader data) { return {data.asChars().begin(), data.size()}; }
-
-capnp::Data::Reader ToData(std::string_view bytes) {
-  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
-}
-
-Phase Read(master::wire::Phase::Reader in) { return {in.getTotal(), in.getRunning(), in.getDone(), in.getFraction()}; }
-
-// A newer master may know more states than this client; those count as states that have not ended.
-template <class Enum>
-Enum Known(unsigned value, Enum last, Enum otherwise) {
-  return value <= static_cast<unsigned>(last) ? static_cast<Enum>(value) : otherwise;
-}
-
-}  // namespace
-
-JobStatus Read(master::wire::JobStatus::Reader in) {
-  JobStatus out;
-  out.job = JobId{in.getJob()};
-  out.name = in.getName();
-  out.owner = in.getOwner();
-  out.state = Known(static_cast<unsigned>(in.getState()), JobState::kKilled, JobState::kRunning);
-  out.reason = in.getReason();
-  out.priority = in.getPriority();
-  out.pool = in.getPool();
-  out.output = ToText(in.getOutput());
-  out.submitted = in.getSubmitted();
-  out.first_launch = in.getFirstLaunch();
-  out.ended = in.getEnded();
-  out.maps = Read(in.getMaps());
-  out.reduces = Read(in.getReduces());
-  out.copy_fraction = in.getCopyFraction();
-  const auto local = in.getMapsLocal();
-  for (unsigned i = 0; i < std::min<std::size_t>(local.size(), out.maps_at.size()); ++i) out.maps_at[i] = local[i];
-  out.failed_attempts = in.getFailedAttempts();
-  out.killed_attempts = in.getKilledAttempts();
-  out.preempted_attempts = in.getPreemptedAttempts();
-  out.speculative_attempts = in.getSpeculativeAttempts();
-  out.maps_left_out = in.getMapsLeftOut();
-  for (const auto map : in.getLeftOut()) out.left_out.push_back({map.getMap(), ToText(map.getInput())});
-  out.records_left_out = in.getRecordsLeftOut();
-  for (const auto record : in.getLeftOutRecords())
-    out.left_out_records.push_back({record.getMap(), ToText(record.getPath()), record.getOffset()});
-  out.deadline = in.getDeadline();
-  out.input_bytes = in.getInputBytes();
-  out.bytes_read = in.getBytesRead();
-  out.bytes_shuffled = in.getBytesShuffled();
-  out.bytes_written = in.getBytesWritten();
-  return out;
-}
-
-AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
-  return {FromWire(in.getAttempt()),
-          NodeId{in.getNode()},
-          in.getHost(),
-          Known(static_cast<unsigned>(in.getState()), AttemptState::kPreempted, AttemptState::kRunning),
-          in.getLaunched(),
-          in.getEnded(),
-          in.getReason()};
-}
-
-GoState Read(master::wire::GoState state) {
-  return Known(static_cast<unsigned>(state), GoState::kDoubt, GoState::kUnknown);
-}
+GoState Read(master::wire::GoState state) { return UpTo{GoState::kDoubt, GoState::kUnknown}.Read(state); }
 
 MayGo::Answer Read(master::wire::GoAnswer::Reader in) {
   MayGo::Answer out;
@@ -181,50 +117,6 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.jobs_running = in.getJobsRunning();
   out.jobs_waiting = in.getJobsWaiting();
   return out;
-}
-
-void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
-  out.setName(request.name);
-  out.setOwner(request.owner);
-  auto inputs = out.initInputs(static_cast<unsigned>(request.inputs.size()));
-  for (unsigned i = 0; i < inputs.size(); ++i) inputs.set(i, ToData(request.inputs[i]));
-  out.setOutput(ToData(request.output));
-  out.setReduces(request.reduces);
-  auto parameters = out.initParameters(static_cast<unsigned>(request.parameters.size()));
-  for (unsigned i = 0; i < parameters.size(); ++i) {
-    parameters[i].setName(request.parameters[i].first);
-    parameters[i].setValue(request.parameters[i].second);
-  }
-  out.setPriority(request.priority);
-  out.setExecutable(ToData(request.executable.path));
-  out.setExecutableBytes(request.executable.bytes);
-  out.setExecutableCrc(request.executable.crc);
-  out.setSplitBy(static_cast<master::wire::SplitBy>(request.description.split_by));
-  out.setRecordBytes(request.description.record_bytes);
-  out.setDecompresses(request.description.decompresses);
-  auto uncut = out.initUncut(static_cast<unsigned>(request.uncut.size()));
-  for (unsigned i = 0; i < uncut.size(); ++i) uncut.set(i, ToData(request.uncut[i]));
-  auto cuts = out.initCuts(static_cast<unsigned>(request.description.mappers.size()));
-  for (unsigned i = 0; i < cuts.size(); ++i) {
-    cuts[i].setSplitBy(static_cast<master::wire::SplitBy>(request.description.mappers[i].split_by));
-    cuts[i].setDecompresses(request.description.mappers[i].decompresses);
-  }
-  out.setMaps(request.description.maps);
-  out.setRecords(request.description.records);
-  out.setPack(request.pack);
-  out.setNoSpeculation(request.no_speculation);
-  out.setPool(request.pool);
-  out.setDeadlineMillis(static_cast<std::uint64_t>(request.deadline / kMillisecond));
-  out.setToken(request.token);
-  out.setSlowStart(request.slow_start);
-  out.setMaxAttempts(request.max_attempts);
-  out.setMaxFailedMaps(request.max_failed_maps);
-  out.setSkipBadRecords(request.skip_bad_records);
-  out.setMapTime(static_cast<std::uint64_t>(request.map_time));
-  out.setReduceTime(static_cast<std::uint64_t>(request.reduce_time));
-  auto waits = out.initLocalityWaits(static_cast<unsigned>(request.locality_waits.size()));
-  for (unsigned i = 0; i < waits.size(); ++i) waits.set(i, static_cast<std::uint64_t>(request.locality_waits[i]));
-  out.setInputSample(ToData(request.input_sample));
 }
 
 namespace {

@@ -9,8 +9,6 @@
 
 namespace millrace::job {
 
-[[nodiscard]] JobStatus Read(master::wire::JobStatus::Reader in);
-[[nodiscard]] AttemptStatus Read(master::wire::AttemptStatus::Reader in);
 [[nodiscard]] Node Read(master::wire::NodeStatus::Reader in);
 [[nodiscard]] GoState Read(master::wire::GoState state);
 [[nodiscard]] MayGo::Answer Read(master::wire::GoAnswer::Reader in);
@@ -18,6 +16,5 @@ namespace millrace::job {
 [[nodiscard]] CallerRights Read(master::wire::CallerRights::Reader in);
 [[nodiscard]] SchedulerView Read(master::wire::SchedulerView::Reader in);
 [[nodiscard]] SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in);
-void Write(const JobRequest& request, master::wire::JobRequest::Builder out);
 
 }  // namespace millrace::job

@@ -85,7 +85,7 @@ std::optional<int> CheckRun(const Invocation& invocation, const Words& words, Lo
   Result<std::vector<LocalInput>> inputs = LocalInputs(run->inputs);
   if (!inputs.ok()) return invocation.Fail("local run", inputs.status());
   local->inputs = std::move(inputs).value();
-  if (const Status text = CheckLocalText(local->inputs, prepared->request.description); !text.ok())
+  if (const Status text = CheckLocalText(local->inputs, prepared->description); !text.ok())
     return invocation.Fail("local run " + run->job, text);
   Result<std::vector<SideFile>> files = SideFiles(run->files);
   if (!files.ok()) return invocation.Fail("local run", files.status(), kWrongUsage);
@@ -216,9 +216,6 @@ class Session {
 
   static Words OptionsOf(const cli::RunOptions& run) {
     Words words{"-o", kOutput, "--shown-output=" + run.output};
-    if (run.max_failed_maps >= 0) words.insert(words.end(), {"--max-failed-maps", std::to_string(run.max_failed_maps)});
-    if (run.skip_bad_records >= 0)
-      words.insert(words.end(), {"--skip-bad-records", std::to_string(run.skip_bad_records)});
     if (run.reducers >= 0) words.insert(words.end(), {"--reducers", std::to_string(run.reducers)});
     for (const std::string& parameter : run.parameters) words.insert(words.end(), {"-D", parameter});
     const auto add = [&words](const std::string& option, const std::string& value) {

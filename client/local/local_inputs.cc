@@ -79,7 +79,7 @@ Result<std::vector<LocalInput>> LocalInputs(const std::vector<std::string>& word
 
 Status CheckLocalText(const std::vector<LocalInput>& inputs, const job::JobDescription& job) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const job::InputCut how = job::CutOf(job, i);
+    const job::DescribedInput how = job::CutOf(job, i);
     if (!how.text || !how.decompresses || inputs[i].word == kStandardInput) continue;
     for (const std::string& match : inputs[i].matches) {
       const Result<std::vector<InputFile>> files = solo::ListLocal(match);

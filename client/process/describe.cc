@@ -10,19 +10,7 @@
 namespace millrace {
 namespace {
 
-const char* ToText(SplitBy split_by) {
-  switch (split_by) {
-    case SplitBy::kBlock:
-      return "block";
-    case SplitBy::kFile:
-      return "file";
-    case SplitBy::kFixed:
-      return "fixed";
-    case SplitBy::kNumbers:
-      return "numbers";
-  }
-  return "block";
-}
+std::string_view ToText(SplitBy split_by) { return kSplitByNames[static_cast<std::size_t>(split_by)]; }
 
 const char* ToText(OptionType type) {
   switch (type) {

@@ -156,7 +156,7 @@ const std::string_view* DfsSource::Mapped(const dfs::LocatedBlock& block) {
 Result<dfs::FileReader*> DfsSource::Reader() {
   if (reader_ == nullptr) {
     MILLRACE_ASSIGN(dfs::DfsClient * client, storage_.Client());
-    dfs::FileInfo info;
+    dfs::FileStatus info;
     info.path = path_;
     info.length = file_length_;
     // The blocks of the split are not passed on: if one of them is asked for here, its replicas did not answer.

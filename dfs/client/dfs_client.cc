@@ -17,32 +17,32 @@ class DfsClientImpl final : public DfsClient {
   DfsClientImpl(ClientOptions options, std::shared_ptr<MasterConnection> connection)
       : options_(std::move(options)), connection_(std::move(connection)) {}
 
-  Result<FileInfo> Stat(std::string_view path) override {
-    FileInfo info;
+  Result<FileStatus> Stat(std::string_view path) override {
+    FileStatus info;
     MILLRACE_TRY(Ask("stat " + Quote(path), [&](Names::Client names) {
       auto request = names.statRequest();
       request.setPath(ToData(path));
       return request.send().then(
-          [&info](capnp::Response<Names::StatResults>&& response) { info = Read(response.getStatus()); });
+          [&info](capnp::Response<Names::StatResults>&& response) { info = FromWire(response.getStatus()); });
     }));
     return info;
   }
 
-  Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) override {
+  Status List(std::string_view path, const std::function<bool(const FileStatus&)>& visit) override {
     std::string after;
     for (bool more = true; more;) {
-      std::vector<FileInfo> page;
+      std::vector<FileStatus> page;
       MILLRACE_TRY(Ask("list " + Quote(path), [&](Names::Client names) {
         auto request = names.listRequest();
         request.setPath(ToData(path));
         request.setAfter(ToData(after));
         return request.send().then([&](capnp::Response<Names::ListResults>&& response) {
           page.clear();
-          for (const auto entry : response.getEntries()) page.push_back(Read(entry));
+          for (const auto entry : response.getEntries()) page.push_back(FromWire(entry));
           more = response.getMore();
         });
       }));
-      for (const FileInfo& entry : page) {
+      for (const FileStatus& entry : page) {
         if (!visit(entry)) return Status::Ok();
       }
       if (page.empty()) return Status::Ok();
@@ -232,11 +232,11 @@ class DfsClientImpl final : public DfsClient {
 
   Result<std::unique_ptr<FileReader>> Open(std::string_view path) override {
     MILLRACE_ASSIGN(BlockPage page, Locate(std::string(path), 0));
-    FileInfo info = page.info;
+    FileStatus info = page.info;
     return std::unique_ptr<FileReader>(MakeReader(std::move(info), std::move(page.blocks), !page.more));
   }
 
-  std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock> blocks) override {
+  std::unique_ptr<FileReader> OpenKnown(FileStatus info, std::vector<LocatedBlock> blocks) override {
     return MakeReader(std::move(info), std::move(blocks), false);
   }
 
@@ -311,7 +311,7 @@ class DfsClientImpl final : public DfsClient {
       request.setFirstBlock(first);
       WriteAsker(options_, request.initAsker());
       return request.send().then([&page](capnp::Response<Names::LocateResults>&& response) {
-        page.info = Read(response.getStatus());
+        page.info = FromWire(response.getStatus());
         page.blocks.clear();
         for (const auto block : response.getBlocks()) page.blocks.push_back(Read(block));
         page.more = response.getMore();
@@ -320,7 +320,7 @@ class DfsClientImpl final : public DfsClient {
     return page;
   }
 
-  std::unique_ptr<FileReader> MakeReader(FileInfo info, std::vector<LocatedBlock> blocks, bool complete) {
+  std::unique_ptr<FileReader> MakeReader(FileStatus info, std::vector<LocatedBlock> blocks, bool complete) {
     return std::make_unique<BlockFileReader>(
         std::move(info), std::move(blocks), complete,
         [this](const std::string& path, std::uint32_t first) { return Locate(path, first); },

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/tls/credentials.h"
 #include "dfs/client/block_reader.h"
+#include "dfs/wire/file_status.h"
 #include "dfs/wire/mode.h"
 #include "dfs/wire/replica_host.h"
 
@@ -42,19 +43,6 @@ struct ClientOptions {
   std::string cluster_advice = {};
 };
 
-struct FileInfo {
-  std::string path;
-  bool directory = false;
-  std::uint64_t length = 0;
-  std::uint32_t replication = 0;
-  std::uint64_t block_size = 0;
-  Micros modified = 0;
-  std::string owner;
-  std::string group = {};  // empty: none
-  Mode mode = 0;
-  std::uint64_t id = 0;
-};
-
 struct FileUsage {
   std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0;
 };
@@ -70,7 +58,7 @@ struct WriteOptions {
 class FileReader {
  public:
   virtual ~FileReader() = default;
-  [[nodiscard]] virtual const FileInfo& info() const = 0;
+  [[nodiscard]] virtual const FileStatus& info() const = 0;
   // Appends `size` bytes from `offset` on to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
   // Calls `sink` with `size` bytes from `offset` on (fewer if the file ends), in order, in pieces of the size in which
@@ -152,9 +140,9 @@ class DfsClient {
   virtual ~DfsClient() = default;
   [[nodiscard]] virtual std::string Cluster() = 0;  // the id of the cluster that this client is connected to
 
-  virtual Result<FileInfo> Stat(std::string_view path) = 0;
+  virtual Result<FileStatus> Stat(std::string_view path) = 0;
   // Calls `visit` for all entries, fetched page by page, until `visit` returns false.
-  virtual Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) = 0;
+  virtual Status List(std::string_view path, const std::function<bool(const FileStatus&)>& visit) = 0;
   // Makes a directory with this mode, and its parents.
   virtual Status MakeDirectory(std::string_view path, Mode mode) = 0;
   Status MakeDirectory(std::string_view path) { return MakeDirectory(path, kDirectoryMode); }
@@ -182,7 +170,7 @@ class DfsClient {
   virtual Result<std::unique_ptr<FileReader>> Open(std::string_view path) = 0;
   // Opens a file of which the caller already knows some blocks (a split). Other blocks are looked up when they are
   // read.
-  virtual std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock> blocks) = 0;
+  virtual std::unique_ptr<FileReader> OpenKnown(FileStatus info, std::vector<LocatedBlock> blocks) = 0;
   virtual Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) = 0;
   virtual void ReportBadReplica(std::uint64_t block, NodeId node) = 0;
 

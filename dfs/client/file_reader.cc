@@ -6,7 +6,7 @@
 
 namespace millrace::dfs {
 
-BlockFileReader::BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
+BlockFileReader::BlockFileReader(FileStatus info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
                                  BadReplica bad_replica, Micros stall, std::shared_ptr<tls::Credentials> credentials)
     : info_(std::move(info)),
       blocks_(std::move(known)),

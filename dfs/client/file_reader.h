@@ -13,7 +13,7 @@ namespace millrace::dfs {
 
 // One page of a file's blocks. LocateBlocks returns the page that begins with block number `first`, from 0.
 struct BlockPage {
-  FileInfo info;
+  FileStatus info;
   std::vector<LocatedBlock> blocks;
   bool more = false;
 };
@@ -22,10 +22,10 @@ using LocateBlocks = std::function<Result<BlockPage>(const std::string& path, st
 class BlockFileReader final : public FileReader {
  public:
   // `known` holds blocks that the caller knows; with `complete`, these are all blocks of the file.
-  BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
+  BlockFileReader(FileStatus info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
                   BadReplica bad_replica, Micros stall, std::shared_ptr<tls::Credentials> credentials);
 
-  [[nodiscard]] const FileInfo& info() const override { return info_; }
+  [[nodiscard]] const FileStatus& info() const override { return info_; }
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
   Status Stream(std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink) override;
   [[nodiscard]] Result<std::vector<LocatedBlock>> Blocks() override;
@@ -39,7 +39,7 @@ class BlockFileReader final : public FileReader {
   Status StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
                      const std::function<bool(std::string_view)>& sink);
 
-  FileInfo info_;
+  FileStatus info_;
   std::vector<LocatedBlock> blocks_;
   bool complete_;
   LocateBlocks locate_;

@@ -18,7 +18,7 @@ class ClientTree final : public PathTree {
   Result<std::string> Canonical(std::string_view path) override { return CanonicalPath(path); }
   Result<bool> Exists(const std::string& path) override {
     if (seen_.contains(path)) return true;
-    Result<FileInfo> info = client_.Stat(path);
+    Result<FileStatus> info = client_.Stat(path);
     if (info.status().code() == StatusCode::kNotFound) return false;
     MILLRACE_TRY(info.status());
     seen_.emplace(path, std::move(info).value());
@@ -28,7 +28,7 @@ class ClientTree final : public PathTree {
     std::vector<std::string> names;
     MILLRACE_ASSIGN(const bool exists, Exists(directory));
     if (!exists || !seen_.at(directory).directory) return names;
-    MILLRACE_TRY(client_.List(directory, [&](const FileInfo& entry) {
+    MILLRACE_TRY(client_.List(directory, [&](const FileStatus& entry) {
       names.emplace_back(BaseName(entry.path));
       seen_.emplace(entry.path, entry);
       return true;
@@ -36,24 +36,24 @@ class ClientTree final : public PathTree {
     return names;
   }
 
-  [[nodiscard]] FileInfo Take(const std::string& path) { return std::move(seen_.extract(path).mapped()); }
+  [[nodiscard]] FileStatus Take(const std::string& path) { return std::move(seen_.extract(path).mapped()); }
 
  private:
   DfsClient& client_;
-  std::map<std::string, FileInfo, std::less<>> seen_;
+  std::map<std::string, FileStatus, std::less<>> seen_;
 };
 
 }  // namespace
 
-Result<std::vector<FileInfo>> MatchFiles(DfsClient& client, std::string_view path, Hidden hidden) {
+Result<std::vector<FileStatus>> MatchFiles(DfsClient& client, std::string_view path, Hidden hidden) {
   if (!HasPattern(path)) {
     MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
-    MILLRACE_ASSIGN(FileInfo info, client.Stat(canonical));
-    return std::vector<FileInfo>{std::move(info)};
+    MILLRACE_ASSIGN(FileStatus info, client.Stat(canonical));
+    return std::vector<FileStatus>{std::move(info)};
   }
   ClientTree tree(client);
   MILLRACE_ASSIGN(const std::vector<std::string> paths, ExpandPattern(tree, path, hidden));
-  std::vector<FileInfo> found;
+  std::vector<FileStatus> found;
   for (const std::string& each : paths) found.push_back(tree.Take(each));
   return found;
 }

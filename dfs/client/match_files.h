@@ -13,6 +13,6 @@ namespace millrace::dfs {
 
 // Returns the files and directories, in the order of ExpandPattern; none for a pattern that matches nothing. For a path
 // that is not a pattern, fails as Stat does.
-[[nodiscard]] Result<std::vector<FileInfo>> MatchFiles(DfsClient& client, std::string_view path, Hidden hidden);
+[[nodiscard]] Result<std::vector<FileStatus>> MatchFiles(DfsClient& client, std::string_view path, Hidden hidden);
 
 }  // namespace millrace::dfs

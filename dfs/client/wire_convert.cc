@@ -4,21 +4,6 @@
 
 namespace millrace::dfs {
 
-FileInfo Read(wire::FileStatus::Reader in) {
-  FileInfo info;
-  info.path = ToString(in.getPath());
-  info.directory = in.getDirectory();
-  info.length = in.getLength();
-  info.replication = in.getReplication();
-  info.block_size = in.getBlockSize();
-  info.modified = in.getModified();
-  info.owner = in.getOwner();
-  info.group = in.getGroup();
-  info.mode = in.getMode();
-  info.id = in.getId();
-  return info;
-}
-
 ReplicaHost Read(wire::ReplicaHost::Reader in) {
   return {NodeId{in.getNode()}, in.getHost(), in.getPort(), in.getLocalSocket(), in.getRack(), in.getDatacenter()};
 }

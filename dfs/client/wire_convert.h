@@ -7,6 +7,7 @@
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/name.capnp.h"
 #include "dfs/client/dfs_client.h"
+#include "dfs/wire/file_status_wire.h"
 #include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
@@ -15,7 +16,6 @@ namespace millrace::dfs {
 [[nodiscard]] inline capnp::Data::Reader ToData(std::string_view bytes) {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
-[[nodiscard]] FileInfo Read(wire::FileStatus::Reader in);
 [[nodiscard]] ReplicaHost Read(wire::ReplicaHost::Reader in);
 [[nodiscard]] LocatedBlock Read(wire::LocatedBlock::Reader in);
 [[nodiscard]] CheckedReplica Read(wire::CheckedReplica::Reader in);

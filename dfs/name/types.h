@@ -1,19 +1,17 @@
-// The types of the file system's metadata: blocks, files, nodes and their locations.
+// The types of the file system's metadata: blocks, and the locations of nodes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/ids/ids.h"
 #include "dfs/wire/file_shape.h"
-#include "dfs/wire/mode.h"
+#include "dfs/wire/file_status.h"
 
 namespace millrace::dfs {
 
 using BlockId = std::uint64_t;  // drawn at random; 0 means none
-using FileId = std::uint64_t;   // never used twice
 
 struct Location {
   std::string rack;
@@ -29,19 +27,6 @@ struct Block {
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
   auto operator<=>(const Block&) const = default;
-};
-
-struct FileStatus {
-  std::string path;
-  bool directory = false;
-  std::uint64_t length = 0;
-  std::uint32_t replication = 0;
-  std::uint64_t block_size = 0;
-  Micros modified = 0;
-  std::string owner;
-  std::string group = {};  // empty: none
-  Mode mode = 0;
-  FileId id = 0;  // the id of a file; 0 for a directory
 };
 
 }  // namespace millrace::dfs

@@ -52,11 +52,11 @@ int RunMv(const Args& args, const FsContext& context) {
     MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
     MILLRACE_ASSIGN(const std::vector<std::string> all, ExpandPatterns(client, sources));
     if (all.size() > 1 || target.ends_with('/')) {
-      const Result<FileInfo> found = client.Stat(to);
+      const Result<FileStatus> found = client.Stat(to);
       if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
       bool fits = found.ok() && found->directory;
       if (!found.ok() && all.size() == 1) {  // a directory may get a new name with a slash at its end, as mv takes it
-        MILLRACE_ASSIGN(const FileInfo from, client.Stat(all[0]));
+        MILLRACE_ASSIGN(const FileStatus from, client.Stat(all[0]));
         fits = from.directory;
       }
       if (!fits) return Invalid(Quote(to) + " is not a directory; make it first");
@@ -83,7 +83,7 @@ int RunSetrep(const Args& args, const FsContext& context) {
     return console::kWrongUsage;
   }
   return ForEachMatch(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {
-    return Walk(client, path, [&](const FileInfo& entry) {
+    return Walk(client, path, [&](const FileStatus& entry) {
       return entry.directory ? Status::Ok() : client.SetReplication(entry.path, replicas);
     });
   });

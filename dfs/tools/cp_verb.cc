@@ -12,7 +12,7 @@ namespace millrace::dfs {
 namespace {
 
 // The copy has the replication and the block size of the original, and appears when it is whole.
-Status CopyFile(DfsClient& client, const FileInfo& from, const std::string& to, bool overwrite) {
+Status CopyFile(DfsClient& client, const FileStatus& from, const std::string& to, bool overwrite) {
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(from.path));
   WriteOptions options;
   options.replication = from.replication;
@@ -31,14 +31,14 @@ Status CopyFile(DfsClient& client, const FileInfo& from, const std::string& to, 
   return (*writer)->Close();
 }
 
-Status CopyTree(DfsClient& client, const FileInfo& from, const std::string& to, bool overwrite) {
+Status CopyTree(DfsClient& client, const FileStatus& from, const std::string& to, bool overwrite) {
   MILLRACE_TRY(client.MakeDirectory(to));
-  std::vector<FileInfo> below;
-  MILLRACE_TRY(Walk(client, from.path, [&](const FileInfo& entry) {
+  std::vector<FileStatus> below;
+  MILLRACE_TRY(Walk(client, from.path, [&](const FileStatus& entry) {
     below.push_back(entry);
     return Status::Ok();
   }));
-  for (const FileInfo& entry : below) {
+  for (const FileStatus& entry : below) {
     const std::string target = to + entry.path.substr(from.path == "/" ? 0 : from.path.size());
     MILLRACE_TRY(entry.directory ? client.MakeDirectory(target) : CopyFile(client, entry, target, overwrite));
   }
@@ -52,12 +52,12 @@ struct CopyOptions {
 Status Copy(DfsClient& client, const Args& sources, const std::string& target, const CopyOptions& options) {
   MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
   MILLRACE_ASSIGN(const std::vector<std::string> all, ExpandPatterns(client, sources));
-  const Result<FileInfo> there = client.Stat(to);
+  const Result<FileStatus> there = client.Stat(to);
   if (!there.ok() && there.status().code() != StatusCode::kNotFound) return there.status();
   const bool into = there.ok() && there->directory;
   if (all.size() > 1 && !into) return Invalid(Quote(to) + " is not a directory; make it first");
   for (const std::string& source : all) {
-    MILLRACE_ASSIGN(const FileInfo from, client.Stat(source));
+    MILLRACE_ASSIGN(const FileStatus from, client.Stat(source));
     const std::string place = into ? JoinPath(to, LastName(from.path)) : to;
     if (!from.directory) {
       if (!into && target.ends_with('/')) return Invalid(Quote(to) + " is not a directory; make it first");

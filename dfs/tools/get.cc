@@ -16,7 +16,7 @@ namespace {
 // Fetching and checking a block costs as much as writing it, so the next block is fetched while one is written.
 constexpr std::size_t kBlocksAtOnce = 2;
 
-Status GetFile(DfsClient& client, const FileInfo& file, const std::string& local, const GetOptions& options,
+Status GetFile(DfsClient& client, const FileStatus& file, const std::string& local, const GetOptions& options,
                console::Progress& progress) {
   MILLRACE_ASSIGN(LocalFile place, LocalFile::Open(local, {.replace = options.overwrite}));
   progress.Begin("reading", file.path);
@@ -30,8 +30,8 @@ Status GetFile(DfsClient& client, const FileInfo& file, const std::string& local
 Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options, console::Progress& progress) {
   MILLRACE_ASSIGN(LocalDirectory staged, LocalDirectory::Make(plan.local));
   const std::size_t root = plan.source.path == "/" ? 0 : plan.source.path.size();
-  std::vector<const FileInfo*> files;
-  for (const FileInfo& entry : plan.below) {
+  std::vector<const FileStatus*> files;
+  for (const FileStatus& entry : plan.below) {
     if (!entry.directory) {
       files.push_back(&entry);
       continue;
@@ -60,13 +60,13 @@ Status CheckPlace(const GetPlan& plan, bool overwrite) {
 std::uint64_t GetPlan::files() const {
   if (!source.directory) return 1;
   std::uint64_t count = 0;
-  for (const FileInfo& entry : below) count += entry.directory ? 0 : 1;
+  for (const FileStatus& entry : below) count += entry.directory ? 0 : 1;
   return count;
 }
 
 std::uint64_t GetPlan::bytes() const {
   std::uint64_t bytes = source.length;
-  for (const FileInfo& entry : below) bytes += entry.length;
+  for (const FileStatus& entry : below) bytes += entry.length;
   return bytes;
 }
 
@@ -91,7 +91,7 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
     plan.local = into ? JoinPath(target, name) : WithoutSlashes(target);
     MILLRACE_TRY(CheckPlace(plan, options.overwrite));
     if (plan.source.directory) {
-      MILLRACE_TRY(Walk(client, path, [&](const FileInfo& entry) {
+      MILLRACE_TRY(Walk(client, path, [&](const FileStatus& entry) {
         plan.below.push_back(entry);
         return Status::Ok();
       }));
@@ -106,10 +106,10 @@ Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options, co
   return GetFile(client, plan.source, plan.local, options, progress);
 }
 
-Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, const WriteBytes& write,
+Status CopyOut(DfsClient& client, const FileStatus& file, std::uint64_t offset, const WriteBytes& write,
                const console::Interrupt* interrupt, console::Progress* progress) {
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(file.path));
-  const FileInfo info = reader->info();
+  const FileStatus info = reader->info();
   MILLRACE_ASSIGN(std::vector<LocatedBlock> blocks, reader->Blocks());
   const std::uint64_t end = blocks.empty() ? 0 : blocks.back().offset + blocks.back().length;
   if (end != info.length) {

@@ -22,9 +22,9 @@ struct GetOptions {
 
 // The local files that getting one source will make.
 struct GetPlan {
-  FileInfo source;
-  std::string local;            // its local path
-  std::vector<FileInfo> below;  // everything below a directory, parents first
+  FileStatus source;
+  std::string local;              // its local path
+  std::vector<FileStatus> below;  // everything below a directory, parents first
   [[nodiscard]] std::uint64_t files() const;
   [[nodiscard]] std::uint64_t bytes() const;
 };
@@ -41,7 +41,7 @@ struct GetPlan {
 
 using WriteBytes = std::function<Status(std::string_view)>;
 // Passes a file's bytes from `offset` on to `write`, in order and on any thread. Returns a failure of `write`.
-[[nodiscard]] Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, const WriteBytes& write,
+[[nodiscard]] Status CopyOut(DfsClient& client, const FileStatus& file, std::uint64_t offset, const WriteBytes& write,
                              const console::Interrupt* interrupt, console::Progress* progress);
 
 }  // namespace millrace::dfs

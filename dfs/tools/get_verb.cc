@@ -9,7 +9,7 @@ namespace {
 
 Status GetToOutput(DfsClient& client, const Args& sources, int out, const console::Interrupt& interrupt) {
   for (const std::string& source : sources) {
-    MILLRACE_ASSIGN(const FileInfo file, client.Stat(source));
+    MILLRACE_ASSIGN(const FileStatus file, client.Stat(source));
     if (file.directory) return Invalid(Quote(source) + ": is a directory; only files go to standard output");
     const auto write = [out](std::string_view bytes) { return console::WriteOut(out, bytes); };
     MILLRACE_TRY(CopyOut(client, file, 0, write, &interrupt, nullptr));

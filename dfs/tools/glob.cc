@@ -13,10 +13,10 @@ Result<std::vector<std::string>> ExpandPattern(DfsClient& client, const std::str
     MILLRACE_ASSIGN(std::string canonical, CanonicalPath(path));
     return std::vector<std::string>{std::move(canonical)};
   }
-  MILLRACE_ASSIGN(std::vector<FileInfo> found, MatchFiles(client, path, Hidden::kDots));
+  MILLRACE_ASSIGN(std::vector<FileStatus> found, MatchFiles(client, path, Hidden::kDots));
   if (found.empty()) return NotFound(Quote(path) + ": nothing matches");
   std::vector<std::string> paths;
-  for (FileInfo& each : found) paths.push_back(std::move(each.path));
+  for (FileStatus& each : found) paths.push_back(std::move(each.path));
   return paths;
 }
 

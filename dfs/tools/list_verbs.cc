@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 using console::JsonList;
 using console::Printer;
 
-Json ToJson(const FileInfo& info) {
+Json ToJson(const FileStatus& info) {
   Json out;
   console::SetBytes(out, "path", info.path);
   out["type"] = info.directory ? "directory" : "file";
@@ -55,18 +55,18 @@ class Lister {
       : client_(client), console_(console), out_(out), json_(json), options_(options) {}
 
   Status List(const std::string& path) {
-    MILLRACE_ASSIGN(const FileInfo root, client_.Stat(path));
+    MILLRACE_ASSIGN(const FileStatus root, client_.Stat(path));
     if (!root.directory) {
       Show(root);
       return Status::Ok();
     }
     if (options_.recursive) {
-      return Walk(client_, path, [this](const FileInfo& entry) {
+      return Walk(client_, path, [this](const FileStatus& entry) {
         Show(entry);
         return out_.failed() ? out_.Flush() : Status::Ok();
       });
     }
-    MILLRACE_TRY(client_.List(path, [this](const FileInfo& entry) {
+    MILLRACE_TRY(client_.List(path, [this](const FileStatus& entry) {
       Show(entry);
       return !out_.failed();
     }));
@@ -74,7 +74,7 @@ class Lister {
   }
 
  private:
-  void Show(const FileInfo& info) {
+  void Show(const FileStatus& info) {
     if (json_ != nullptr) {
       json_->Add(ToJson(info));
       return;
@@ -101,7 +101,7 @@ class Lister {
   const ListOptions options_;
 };
 
-Status ShowUsage(DfsClient& client, const FileInfo& entry, bool human, const console::Console& console, Printer& out,
+Status ShowUsage(DfsClient& client, const FileStatus& entry, bool human, const console::Console& console, Printer& out,
                  JsonList* json) {
   MILLRACE_ASSIGN(const FileUsage usage, client.Measure(entry.path));
   if (json != nullptr) {
@@ -123,17 +123,17 @@ Status ShowUsage(DfsClient& client, const FileInfo& entry, bool human, const con
 
 Status Du(DfsClient& client, const std::string& path, bool summary, bool human, const console::Console& console,
           Printer& out, JsonList* json) {
-  MILLRACE_ASSIGN(const FileInfo root, client.Stat(path));
-  std::vector<FileInfo> entries;
+  MILLRACE_ASSIGN(const FileStatus root, client.Stat(path));
+  std::vector<FileStatus> entries;
   if (root.directory && !summary) {
-    MILLRACE_TRY(client.List(path, [&](const FileInfo& entry) {
+    MILLRACE_TRY(client.List(path, [&](const FileStatus& entry) {
       entries.push_back(entry);
       return true;
     }));
   } else {
     entries.push_back(root);
   }
-  for (const FileInfo& entry : entries) MILLRACE_TRY(ShowUsage(client, entry, human, console, out, json));
+  for (const FileStatus& entry : entries) MILLRACE_TRY(ShowUsage(client, entry, human, console, out, json));
   return Status::Ok();
 }
 
@@ -158,7 +158,7 @@ Json ToJson(const std::vector<LocatedBlock>& blocks) {
 }
 
 Status Stat(DfsClient& client, const std::string& path, const console::Console& console, Printer& out, JsonList* json) {
-  MILLRACE_ASSIGN(const FileInfo info, client.Stat(path));
+  MILLRACE_ASSIGN(const FileStatus info, client.Stat(path));
   std::vector<LocatedBlock> blocks;
   if (!info.directory) {
     MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(path));

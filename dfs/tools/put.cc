@@ -166,7 +166,7 @@ class Copier {
 Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
                                      const std::string& target) {
   MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
-  const Result<FileInfo> found = client.Stat(to);
+  const Result<FileStatus> found = client.Stat(to);
   if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
   const bool directory = found.ok() && found->directory;
   // A new directory may be named with a slash at its end, as cp -r takes it; a file may not.

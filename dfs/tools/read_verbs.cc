@@ -14,7 +14,7 @@ namespace millrace::dfs {
 namespace {
 
 Status Print(DfsClient& client, const std::string& path, std::uint64_t last, const FsContext& context) {
-  MILLRACE_ASSIGN(const FileInfo file, client.Stat(path));
+  MILLRACE_ASSIGN(const FileStatus file, client.Stat(path));
   if (file.directory) return Invalid(Quote(path) + ": is a directory");
   const std::uint64_t from = file.length > last ? file.length - last : 0;
   const auto write = [&](std::string_view bytes) { return console::WriteOut(context.console.out, bytes); };

@@ -5,10 +5,11 @@
 namespace millrace::dfs {
 namespace {
 
-Status WalkDirectory(DfsClient& client, const std::string& path, const std::function<Status(const FileInfo&)>& visit) {
+Status WalkDirectory(DfsClient& client, const std::string& path,
+                     const std::function<Status(const FileStatus&)>& visit) {
   std::vector<std::string> directories;
   Status visited;
-  MILLRACE_TRY(client.List(path, [&](const FileInfo& entry) {
+  MILLRACE_TRY(client.List(path, [&](const FileStatus& entry) {
     if (entry.directory) directories.push_back(entry.path);
     visited = visit(entry);
     return visited.ok();
@@ -31,8 +32,8 @@ std::string LastName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-Status Walk(DfsClient& client, const std::string& path, const std::function<Status(const FileInfo&)>& visit) {
-  MILLRACE_ASSIGN(const FileInfo root, client.Stat(path));
+Status Walk(DfsClient& client, const std::string& path, const std::function<Status(const FileStatus&)>& visit) {
+  MILLRACE_ASSIGN(const FileStatus root, client.Stat(path));
   if (!root.directory) return visit(root);
   return WalkDirectory(client, root.path, visit);
 }

@@ -17,6 +17,6 @@ namespace millrace::dfs {
 // Calls `visit` for everything below a directory, parents before their entries, or for a file itself. Returns the first
 // failure of `visit`, which ends the walk.
 [[nodiscard]] Status Walk(DfsClient& client, const std::string& path,
-                          const std::function<Status(const FileInfo&)>& visit);
+                          const std::function<Status(const FileStatus&)>& visit);
 
 }  // namespace millrace::dfs

@@ -9,18 +9,18 @@
 namespace millrace::dfs {
 namespace {
 
-using Change = std::function<Status(DfsClient&, const FileInfo&)>;
+using Change = std::function<Status(DfsClient&, const FileStatus&)>;
 
 // Whether a directory has to be changed before what is below it is reached: its owner could not go in before.
-using OpensUp = std::function<bool(const FileInfo&)>;
+using OpensUp = std::function<bool(const FileStatus&)>;
 
-Status ChangeTree(DfsClient& client, const FileInfo& root, const Change& change, const OpensUp& opens_up) {
+Status ChangeTree(DfsClient& client, const FileStatus& root, const Change& change, const OpensUp& opens_up) {
   const bool first = !root.directory || opens_up(root);
   if (first) MILLRACE_TRY(change(client, root));
   if (!root.directory) return Status::Ok();
-  std::vector<FileInfo> directories;
+  std::vector<FileStatus> directories;
   Status changed;
-  MILLRACE_TRY(client.List(root.path, [&](const FileInfo& entry) {
+  MILLRACE_TRY(client.List(root.path, [&](const FileStatus& entry) {
     if (entry.directory) {
       directories.push_back(entry);
     } else {
@@ -29,7 +29,7 @@ Status ChangeTree(DfsClient& client, const FileInfo& root, const Change& change,
     return changed.ok();
   }));
   MILLRACE_TRY(changed);
-  for (const FileInfo& directory : directories) MILLRACE_TRY(ChangeTree(client, directory, change, opens_up));
+  for (const FileStatus& directory : directories) MILLRACE_TRY(ChangeTree(client, directory, change, opens_up));
   return first ? Status::Ok() : change(client, root);
 }
 
@@ -37,7 +37,7 @@ Status ChangeTree(DfsClient& client, const FileInfo& root, const Change& change,
 int ChangePaths(const FsContext& context, const std::string& verb, const Args& paths, bool recursive,
                 const Change& change, const OpensUp& opens_up) {
   return ForEachMatch(context, verb, paths, [&](DfsClient& client, const std::string& path) -> Status {
-    MILLRACE_ASSIGN(const FileInfo info, client.Stat(path));
+    MILLRACE_ASSIGN(const FileStatus info, client.Stat(path));
     return recursive ? ChangeTree(client, info, change, opens_up) : change(client, info);
   });
 }
@@ -49,8 +49,8 @@ int Refuse(const FsContext& context, const std::string& verb, const Status& why)
 
 int RunGiving(const FsContext& context, const std::string& verb, const Args& paths, bool recursive,
               const std::string& owner, const std::string& group) {
-  const auto give = [&](DfsClient& client, const FileInfo& info) { return client.SetOwner(info.path, owner, group); };
-  return ChangePaths(context, verb, paths, recursive, give, [](const FileInfo&) { return false; });
+  const auto give = [&](DfsClient& client, const FileStatus& info) { return client.SetOwner(info.path, owner, group); };
+  return ChangePaths(context, verb, paths, recursive, give, [](const FileStatus&) { return false; });
 }
 
 // Takes the first operand, which says what is to change, from the others.
@@ -79,11 +79,11 @@ int RunChmod(const Args& args, const FsContext& context) {
   Args paths = arguments.operands();
   const Result<ModeChange> change = ModeChange::Parse(TakeFirst(&paths));
   if (!change.ok()) return Refuse(context, "chmod", change.status());
-  const auto set = [&](DfsClient& client, const FileInfo& info) {
+  const auto set = [&](DfsClient& client, const FileStatus& info) {
     return client.SetMode(info.path, change->Apply(info.mode, info.directory));
   };
   constexpr Mode kGoIn = 0500;
-  const auto opens_up = [&](const FileInfo& info) {
+  const auto opens_up = [&](const FileStatus& info) {
     return (info.mode & kGoIn) != kGoIn && (change->Apply(info.mode, true) & kGoIn) == kGoIn;
   };
   return ChangePaths(context, "chmod", paths, recursive, set, opens_up);

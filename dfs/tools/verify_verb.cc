@@ -19,13 +19,13 @@ struct Counts {
 };
 
 Status AddFiles(DfsClient& client, const std::string& path, std::vector<std::string>* files) {
-  MILLRACE_ASSIGN(const FileInfo info, client.Stat(path));
+  MILLRACE_ASSIGN(const FileStatus info, client.Stat(path));
   if (!info.directory) {
     files->push_back(path);
     return Status::Ok();
   }
   std::vector<std::string> below;
-  MILLRACE_TRY(client.List(path, [&](const FileInfo& entry) {
+  MILLRACE_TRY(client.List(path, [&](const FileStatus& entry) {
     (entry.directory ? below : *files).push_back(entry.path);
     return true;
   }));

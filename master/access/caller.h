@@ -33,7 +33,7 @@ class Caller {
   [[nodiscard]] dfs::Principal principal() const;
 
   // Each of these checks returns OK, or kDenied with the caller, the action, its object, the reason, and whom to ask.
-  // `pool` is the job's pool: its owner's if the job names none (PoolOf in job_record.h).
+  // `pool` is the job's pool: its owner's if the job names none (PoolOf in base/protocol/job_values.h).
   [[nodiscard]] Status CheckAdministers(std::string_view what) const;  // "drain nodes"
   [[nodiscard]] Status CheckSubmits(std::string_view pool) const;
   // Allows the owner of the job, the administrators of its pool, and the administrators of the cluster.

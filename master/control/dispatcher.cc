@@ -84,9 +84,9 @@ void Dispatcher::SetUp(NodeId node, Peer& peer, const JobRecord& record) {
   if (!peer.set_up.insert(record.id).second) return;
   auto request = peer.control.setUpJobRequest();
   WriteSetup(record, request.initSetup());
-  request.setExecutable(ToData(record.request.executable));
-  request.setExecutableBytes(record.request.executable_bytes);
-  request.setExecutableCrc(record.request.executable_crc);
+  request.setExecutable(ToData(record.request.executable.path));
+  request.setExecutableBytes(record.request.executable.bytes);
+  request.setExecutableCrc(record.request.executable.crc);
   Detach("set up " + ToText(record.id), node, request.send().ignoreResult());
 }
 

@@ -35,19 +35,6 @@ std::vector<NodeId> ReadNodes(capnp::List<std::uint32_t>::Reader in) {
   return nodes;
 }
 
-void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
-  out.setPath(ToData(status.path));
-  out.setDirectory(status.directory);
-  out.setLength(status.length);
-  out.setReplication(status.replication);
-  out.setBlockSize(status.block_size);
-  out.setModified(status.modified);
-  out.setOwner(status.owner);
-  out.setGroup(status.group);
-  out.setMode(status.mode);
-  out.setId(status.id);
-}
-
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out) {
   out.setId(block.id);
   out.setLength(block.length);
@@ -165,76 +152,8 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
   out.setMachine(facts.machine);
 }
 
-namespace {
-
-void WritePhase(const PhaseView& phase, wire::Phase::Builder out) {
-  out.setTotal(phase.total);
-  out.setRunning(phase.running);
-  out.setDone(phase.done);
-  out.setFraction(static_cast<float>(phase.fraction));
-}
-
-}  // namespace
-
-void Write(const JobView& view, wire::JobStatus::Builder out) {
-  const JobRecord& record = *view.record;
-  out.setJob(record.id.value);
-  out.setName(record.request.name);
-  out.setOwner(record.request.owner);
-  out.setState(static_cast<wire::JobState>(view.state));
-  if (record.outcome) out.setReason(record.outcome->reason);
-  out.setPriority(record.request.priority);
-  out.setPool(PoolOf(record.request));
-  out.setOutput(ToData(record.request.output));
-  out.setSubmitted(record.submitted);
-  out.setFirstLaunch(record.first_launch);
-  out.setEnded(record.ended);
-  WritePhase(view.maps, out.initMaps());
-  WritePhase(view.reduces, out.initReduces());
-  out.setCopyFraction(static_cast<float>(view.copy_fraction));
-  auto local = out.initMapsLocal(4);
-  for (unsigned i = 0; i < 4; ++i) local.set(i, view.figures.launched_at[i]);
-  out.setFailedAttempts(view.figures.failed_attempts);
-  out.setKilledAttempts(view.figures.killed_attempts);
-  out.setInputBytes(view.figures.input_bytes);
-  out.setBytesRead(view.figures.bytes_read);
-  out.setBytesShuffled(view.figures.bytes_shuffled);
-  out.setBytesWritten(view.figures.bytes_written);
-  out.setPreemptedAttempts(view.figures.preempted_attempts);
-  out.setSpeculativeAttempts(view.figures.speculative_attempts);
-  out.setMapsLeftOut(view.figures.maps_left_out);
-  auto left_out = out.initLeftOut(static_cast<unsigned>(record.left_out.size()));
-  for (unsigned i = 0; i < left_out.size(); ++i) {
-    left_out[i].setMap(record.left_out[i].map);
-    left_out[i].setInput(ToData(record.left_out[i].input));
-  }
-  out.setRecordsLeftOut(view.figures.records_left_out);
-  auto records = out.initLeftOutRecords(static_cast<unsigned>(view.left_out_records.size()));
-  for (unsigned i = 0; i < records.size(); ++i) {
-    records[i].setMap(view.left_out_records[i].map);
-    records[i].setPath(ToData(view.left_out_records[i].path));
-    records[i].setOffset(view.left_out_records[i].offset);
-  }
-  if (record.request.deadline != 0) out.setDeadline(record.submitted + record.request.deadline);
-}
-
-void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out) {
-  unsigned i = 0;
-  for (const auto& [name, value] : counters) {
-    out[i].setGroup(name.first);
-    out[i].setName(name.second);
-    out[i++].setValue(value);
-  }
-}
-
 Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
-  constexpr unsigned kMostRead = kMostCountersOfTask + 1;  // one too many is enough to refuse them
-  Counters counters;
-  for (unsigned i = 0; i < std::min(in.size(), kMostRead); ++i) {
-    AddCounter({ToString(in[i].getGroup()).substr(0, kLongestName), ToString(in[i].getName()).substr(0, kLongestName)},
-               in[i].getValue(), &counters);
-  }
-  return counters;
+  return FromWire(in, kMostCountersOfTask + 1);  // one too many is enough to refuse them
 }
 
 void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out) {

@@ -12,12 +12,13 @@
 
 #include "base/ids/ids.h"
 #include "base/moment.h"
-#include "base/protocol/attempt_wire.h"
 #include "base/protocol/dfs_types.capnp.h"
+#include "base/protocol/job_wire.h"
 #include "base/protocol/master.capnp.h"
 #include "base/protocol/task.capnp.h"
 #include "base/tls/token.h"
 #include "dfs/name/namespace.h"
+#include "dfs/wire/file_status_wire.h"
 #include "dfs/wire/replica_host.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
@@ -38,7 +39,6 @@ void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wir
 void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
 [[nodiscard]] std::vector<NodeId> ReadNodes(capnp::List<std::uint32_t>::Reader in);
 
-void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
 void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out);
 // Writes the block with its replicas on live nodes, closest to `asker` first (null: by number).
@@ -64,12 +64,8 @@ template <class Said>
 }
 void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out);
 
-// Returns kInvalid for values that no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to
-// 1, ...
-[[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
-void Write(const JobView& view, wire::JobStatus::Builder out);
-void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
-// Reads at most 1000 counters, and the first 255 bytes of each name, as tasks do (client/job/counters.h).
+inline void Write(const JobView& view, wire::JobStatus::Builder out) { ToWire(StatusOf(view), out); }
+// Reads the counters of a task: at most one more than it may have.
 [[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
 
 // These return the most bytes that the argument takes in a message (master/jobs/answer_budget.h).

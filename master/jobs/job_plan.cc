@@ -34,21 +34,18 @@ bool MayPack(const JobRequest& request) {
 
 sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
   sched::JobSpec spec;
+  static_cast<JobTerms&>(spec) = request;
   spec.name = request.name;
   spec.user = request.owner;
   spec.pool = request.pool;
   spec.priority = static_cast<sched::Priority>(request.priority);
   spec.reduces = request.reduces;
-  spec.slow_start = request.slow_start;
-  spec.max_attempts = request.max_attempts;
-  spec.max_failed_maps = request.max_failed_maps;
-  spec.skip_bad_records = request.skip_bad_records;
   spec.deadline = request.deadline == 0 ? 0 : now + request.deadline;
   spec.map_time = request.map_time;
   spec.reduce_time = request.reduce_time;
   spec.locality_waits = request.locality_waits;
-  spec.no_speculation = request.no_speculation;
-  spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // the file's name is its hash
+  const std::string& program = request.executable.path;
+  spec.program = program.substr(program.rfind('/') + 1);  // the file's name is its hash
   if (!request.input_sample.empty()) spec.input_type = sched::InputType(request.input_sample);
   return spec;
 }

@@ -1,142 +1,120 @@
 #include "master/jobs/job_record.h"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/kv/key_value_store.h"
 
 namespace millrace::master {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::string_view kJobName = "the database's record of a job";
+constexpr std::string_view kSplitsName = "the database's splits of a job";
+constexpr std::string_view kReportName = "the database's report of a task";
+
+Status NotUnderstood(std::string_view what, int version) {
+  return Corrupt(std::string(what) + ": version " + std::to_string(version) + " is not understood");
+}
+
+// ---- The fields of records, in the order of their bytes (base/archive.h) ----
+
+constexpr auto kTextField = [](auto& archive, auto& text) { archive.Text(text); };
+constexpr auto kNumberField = [](auto& archive, auto& number) { archive.Varint(number); };
+constexpr auto kParameterFields = [](auto& archive, auto& parameter) {
+  archive.Text(parameter.first, parameter.second);
+};
+constexpr auto kCounterFields = [](auto& archive, auto& name, auto& value) {
+  archive.Text(name.first, name.second);
+  archive.U64(value);
+};
+
+// The journal has what is not here of a live job, or its splits do.
+constexpr auto kRequestFields = [](auto& archive, auto& r) {
+  archive.Text(r.name, r.owner, r.output, r.executable.path, r.pool, r.token);
+  archive.List(r.inputs, kTextField);
+  archive.List(r.parameters, kParameterFields);
+  archive.U8(r.priority);
+  archive.Enum(r.split_by, SplitBy::kNumbers);
+  archive.Varint(r.reduces, r.executable.bytes, r.executable.crc, r.record_bytes, r.deadline, r.max_attempts);
+  archive(r.slow_start);
+  if (archive.Has(2)) {
+    archive.Varint(r.map_time, r.reduce_time);
+    archive.List(r.locality_waits, kNumberField);
+  }
+  if (archive.Has(3)) archive.Varint(r.max_failed_maps);
+};
+
+constexpr auto kFigureFields = [](auto& archive, auto& f) {
+  archive.Varint(f.maps, f.reduces);
+  for (auto& launched : f.launched_at) archive.Varint(launched);
+  archive.Varint(f.failed_attempts, f.killed_attempts);
+  archive.Varint(f.input_bytes, f.bytes_read, f.bytes_shuffled, f.bytes_written);
+  if (archive.Has(2)) archive.Varint(f.preempted_attempts, f.speculative_attempts);
+  if (archive.Has(3)) archive.Varint(f.maps_left_out);
+  if (archive.Has(4)) archive.Varint(f.records_left_out);
+};
+
+constexpr auto kOutcomeFields = [](auto& archive, auto& outcome) {
+  archive.Enum(outcome.outcome, sched::JobOutcome::kKilled);
+  archive.Text(outcome.reason);
+};
+constexpr auto kLeftOutMapFields = [](auto& archive, auto& left_out) {
+  archive.Varint(left_out.map);
+  archive.Text(left_out.input);
+};
+constexpr auto kLeftOutRecordFields = [](auto& archive, auto& left_out) {
+  archive.Varint(left_out.map);
+  archive.Text(left_out.path);
+  archive.Varint(left_out.offset);
+};
+
+// Version 1 lacks what schedulers are told of a job, 2 the maps that were left out, and 3 the records that were left
+// out. The key has the id.
+constexpr auto kJobFields = [](auto& archive, auto& record) {
+  archive.Version(1, 4, [](int version) { return NotUnderstood(kJobName, version); });
+  kRequestFields(archive, record.request);
+  archive.U64(record.submitted, record.first_launch, record.ended);
+  archive.Optional(record.outcome, kOutcomeFields);
+  kFigureFields(archive, record.figures);
+  if (archive.Has(3)) archive.List(record.left_out, kLeftOutMapFields);
+  if (archive.Has(4)) archive.List(record.left_out_records, kLeftOutRecordFields);
+  archive.Map(record.counters, kCounterFields);
+};
+
+constexpr auto kBlockFields = [](auto& archive, auto& block) {
+  archive.U64(block.id);
+  archive.Varint(block.length);
+  archive.U32(block.crc);
+};
+constexpr auto kSplitFields = [](auto& archive, auto& split) {
+  archive.Text(split.path, split.name);
+  archive.Varint(split.file_length, split.offset, split.length, split.first_block_offset);
+  archive.List(split.blocks, kBlockFields);
+  if (archive.Has(3)) archive.Varint(split.input);
+};
 // In version 1 each map had one split; it is not read any more. Version 2 lacks which of the job's inputs named a
 // split.
-constexpr std::uint8_t kSplitsVersion = 3;
-// Older versions of job records are read too. Version 1 lacks what schedulers are told of a job, 2 the maps that were
-// left out, and 3 the records that were left out.
-constexpr std::uint8_t kJobVersion = 4;
+constexpr auto kMapsFields = [](auto& archive, auto& maps) {
+  archive.Version(2, 3, [](int version) {
+    return version == 1 ? Corrupt(std::string(kSplitsName) + ": version 1 is not read any more")
+                        : NotUnderstood(kSplitsName, version);
+  });
+  std::size_t map = 0;
+  archive.List(maps, [&map](auto& in_maps, auto& splits) {
+    in_maps.List(splits, kSplitFields);
+    in_maps.Check(!splits.empty(),
+                  [&map] { return Corrupt(std::string(kSplitsName) + ": map " + std::to_string(map) + " has none"); });
+    ++map;
+  });
+};
 
-void Put(Encoder& out, const Counters& counters) {
-  out.Varint(counters.size());
-  for (const auto& [name, value] : counters) {
-    out.Text(name.first);
-    out.Text(name.second);
-    out.U64(static_cast<std::uint64_t>(value));
-  }
-}
-
-Counters GetCounters(Decoder& in) {
-  Counters counters;
-  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
-    std::string group(in.Text());
-    std::string name(in.Text());
-    counters[{std::move(group), std::move(name)}] = static_cast<std::int64_t>(in.U64());
-  }
-  return counters;
-}
-
-void Put(Encoder& out, const JobRequest& r) {
-  for (const std::string* text : {&r.name, &r.owner, &r.output, &r.executable, &r.pool, &r.token}) out.Text(*text);
-  out.Varint(r.inputs.size());
-  for (const std::string& input : r.inputs) out.Text(input);
-  out.Varint(r.parameters.size());
-  for (const auto& [name, value] : r.parameters) {
-    out.Text(name);
-    out.Text(value);
-  }
-  out.U8(r.priority);
-  out.U8(static_cast<std::uint8_t>(r.split_by));
-  for (const std::uint64_t n :
-       {std::uint64_t{r.reduces}, r.executable_bytes, std::uint64_t{r.executable_crc}, std::uint64_t{r.record_bytes},
-        static_cast<std::uint64_t>(r.deadline), std::uint64_t{r.max_attempts}}) {
-    out.Varint(n);
-  }
-  out.U64(std::bit_cast<std::uint64_t>(r.slow_start));
-  out.Varint(static_cast<std::uint64_t>(r.map_time));
-  out.Varint(static_cast<std::uint64_t>(r.reduce_time));
-  out.Varint(r.locality_waits.size());
-  for (const Micros wait : r.locality_waits) out.Varint(static_cast<std::uint64_t>(wait));
-  out.Varint(r.max_failed_maps);
-}
-
-JobRequest GetRequest(Decoder& in, int version) {
-  JobRequest r;
-  for (std::string* text : {&r.name, &r.owner, &r.output, &r.executable, &r.pool, &r.token}) *text = in.Text();
-  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) r.inputs.emplace_back(in.Text());
-  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
-    std::string name(in.Text());
-    r.parameters.emplace_back(std::move(name), std::string(in.Text()));
-  }
-  r.priority = in.U8();
-  r.split_by = static_cast<SplitBy>(in.U8());
-  r.reduces = static_cast<std::uint32_t>(in.Varint());
-  r.executable_bytes = in.Varint();
-  r.executable_crc = static_cast<std::uint32_t>(in.Varint());
-  r.record_bytes = static_cast<std::uint32_t>(in.Varint());
-  r.deadline = static_cast<Micros>(in.Varint());
-  r.max_attempts = static_cast<std::uint32_t>(in.Varint());
-  r.slow_start = std::bit_cast<double>(in.U64());
-  if (version < 2) return r;
-  r.map_time = static_cast<Micros>(in.Varint());
-  r.reduce_time = static_cast<Micros>(in.Varint());
-  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n)
-    r.locality_waits.push_back(static_cast<Micros>(in.Varint()));
-  if (version < 3) return r;
-  r.max_failed_maps = static_cast<std::uint32_t>(in.Varint());
-  return r;
-}
-
-void Put(Encoder& out, const JobFigures& f) {
-  for (const std::uint32_t n : {f.maps, f.reduces, f.launched_at[0], f.launched_at[1], f.launched_at[2],
-                                f.launched_at[3], f.failed_attempts, f.killed_attempts}) {
-    out.Varint(n);
-  }
-  for (const std::uint64_t n : {f.input_bytes, f.bytes_read, f.bytes_shuffled, f.bytes_written}) out.Varint(n);
-  out.Varint(f.preempted_attempts);
-  out.Varint(f.speculative_attempts);
-  out.Varint(f.maps_left_out);
-  out.Varint(f.records_left_out);
-}
-
-JobFigures GetFigures(Decoder& in, int version) {
-  JobFigures f;
-  for (std::uint32_t* n : {&f.maps, &f.reduces, &f.launched_at[0], &f.launched_at[1], &f.launched_at[2],
-                           &f.launched_at[3], &f.failed_attempts, &f.killed_attempts}) {
-    *n = static_cast<std::uint32_t>(in.Varint());
-  }
-  for (std::uint64_t* n : {&f.input_bytes, &f.bytes_read, &f.bytes_shuffled, &f.bytes_written}) *n = in.Varint();
-  if (version < 2) return f;
-  f.preempted_attempts = static_cast<std::uint32_t>(in.Varint());
-  f.speculative_attempts = static_cast<std::uint32_t>(in.Varint());
-  if (version < 3) return f;
-  f.maps_left_out = static_cast<std::uint32_t>(in.Varint());
-  if (version < 4) return f;
-  f.records_left_out = static_cast<std::uint32_t>(in.Varint());
-  return f;
-}
-
-Result<int> ReadVersion(Decoder& in, std::string_view what, int newest) {
-  const int version = in.U8();
-  if (version < 1 || version > newest)
-    return Corrupt(std::string(what) + ": version " + std::to_string(version) + " is not understood");
-  return version;
-}
-
-Status CheckVersion(Decoder& in, std::string_view what) { return ReadVersion(in, what, kVersion).status(); }
+constexpr auto kReportFields = [](auto& archive, auto& report) {
+  archive.Version(1, 1, [](int version) { return NotUnderstood(kReportName, version); });
+  archive.Varint(report.bytes_read, report.bytes_shuffled, report.bytes_written);
+  archive.Map(report.counters, kCounterFields);
+};
 
 }  // namespace
-
-void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to) {
-  using Limits = std::numeric_limits<std::int64_t>;
-  std::int64_t& sum = (*to)[name];
-  if (__builtin_add_overflow(sum, value, &sum)) sum = value > 0 ? Limits::max() : Limits::min();
-}
-
-void AddCounters(const Counters& from, Counters* to) {
-  for (const auto& [name, value] : from) AddCounter(name, value, to);
-}
 
 std::uint64_t MemoryOf(const Counters& counters) {
   constexpr std::uint64_t kBesidesNames = 64;
@@ -212,140 +190,26 @@ std::optional<TaskId> ParseTaskKey(std::string_view key) {
   return TaskKey(task) == key ? std::optional(task) : std::nullopt;
 }
 
-std::string EncodeJob(const JobRecord& record) {
-  Encoder out;
-  out.U8(kJobVersion);
-  Put(out, record.request);
-  for (const Micros time : {record.submitted, record.first_launch, record.ended})
-    out.U64(static_cast<std::uint64_t>(time));
-  out.U8(record.outcome ? 1 : 0);
-  if (record.outcome) {
-    out.U8(static_cast<std::uint8_t>(record.outcome->outcome));
-    out.Text(record.outcome->reason);
-  }
-  Put(out, record.figures);
-  out.Varint(record.left_out.size());
-  for (const LeftOutMap& map : record.left_out) {
-    out.Varint(map.map);
-    out.Text(map.input);
-  }
-  out.Varint(record.left_out_records.size());
-  for (const LeftOutRecord& left_out : record.left_out_records) {
-    out.Varint(left_out.map);
-    out.Text(left_out.path);
-    out.Varint(left_out.offset);
-  }
-  Put(out, record.counters);
-  return out.Take();
-}
+std::string EncodeJob(const JobRecord& record) { return WriteFields(record, kJobFields); }
 
 Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
-  const std::string what = "the database's record of a job";
   const auto number = ParseKeyNumber(key.substr(std::min<std::size_t>(2, key.size())));
-  if (!number) return Corrupt(what + ": key not understood");
-  Decoder in(value);
-  MILLRACE_ASSIGN(const int version, ReadVersion(in, what, kJobVersion));
-  JobRecord record;
+  if (!number) return Corrupt(std::string(kJobName) + ": key not understood");
+  MILLRACE_ASSIGN(JobRecord record, ReadFields<JobRecord>(value, kJobName, kJobFields));
   record.id = JobId{static_cast<std::uint32_t>(*number)};
-  record.request = GetRequest(in, version);
-  for (Micros* time : {&record.submitted, &record.first_launch, &record.ended}) *time = static_cast<Micros>(in.U64());
-  if (in.U8() != 0) {
-    JobOutcomeRecord outcome;
-    outcome.outcome = static_cast<sched::JobOutcome>(in.U8());
-    outcome.reason = in.Text();
-    record.outcome = std::move(outcome);
-  }
-  record.figures = GetFigures(in, version);
-  for (std::uint64_t n = version < 3 ? 0 : in.Varint(); n > 0 && !in.failed(); --n) {
-    const auto map = static_cast<std::uint32_t>(in.Varint());
-    record.left_out.push_back({map, std::string(in.Text())});
-  }
-  for (std::uint64_t n = version < 4 ? 0 : in.Varint(); n > 0 && !in.failed(); --n) {
-    const auto map = static_cast<std::uint32_t>(in.Varint());
-    std::string path(in.Text());
-    record.left_out_records.push_back({map, std::move(path), in.Varint()});
-  }
-  record.counters = GetCounters(in);
-  MILLRACE_TRY(in.Finish(what));
   return record;
 }
 
-namespace {
-
-void Put(Encoder& out, const Split& s) {
-  out.Text(s.path);
-  out.Text(s.name);
-  for (const std::uint64_t n : {s.file_length, s.offset, s.length, s.first_block_offset}) out.Varint(n);
-  out.Varint(s.blocks.size());
-  for (const dfs::Block& block : s.blocks) {
-    out.U64(block.id);
-    out.Varint(block.length);
-    out.U32(block.crc);
-  }
-  out.Varint(s.input);
-}
-
-Split GetSplit(Decoder& in, int version) {
-  Split s;
-  s.path = in.Text();
-  s.name = in.Text();
-  for (std::uint64_t* field : {&s.file_length, &s.offset, &s.length, &s.first_block_offset}) *field = in.Varint();
-  for (std::uint64_t blocks = in.Varint(); blocks > 0 && !in.failed(); --blocks) {
-    const dfs::BlockId id = in.U64();
-    const std::uint64_t length = in.Varint();
-    s.blocks.push_back({id, length, in.U32()});
-  }
-  if (version >= 3) s.input = static_cast<std::uint32_t>(in.Varint());
-  return s;
-}
-
-}  // namespace
-
-std::string EncodeSplits(const std::vector<MapSplits>& maps) {
-  Encoder out;
-  out.U8(kSplitsVersion);
-  out.Varint(maps.size());
-  for (const MapSplits& splits : maps) {
-    out.Varint(splits.size());
-    for (const Split& split : splits) Put(out, split);
-  }
-  return out.Take();
-}
+std::string EncodeSplits(const std::vector<MapSplits>& maps) { return WriteFields(maps, kMapsFields); }
 
 Result<std::vector<MapSplits>> DecodeSplits(std::string_view value) {
-  const std::string what = "the database's splits of a job";
-  Decoder in(value);
-  MILLRACE_ASSIGN(const int version, ReadVersion(in, what, kSplitsVersion));
-  if (version < 2) return Corrupt(what + ": version " + std::to_string(version) + " is not read any more");
-  std::vector<MapSplits> maps;
-  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
-    MapSplits splits;
-    for (std::uint64_t of_map = in.Varint(); of_map > 0 && !in.failed(); --of_map)
-      splits.push_back(GetSplit(in, version));
-    if (splits.empty() && !in.failed()) return Corrupt(what + ": map " + std::to_string(maps.size()) + " has none");
-    maps.push_back(std::move(splits));
-  }
-  MILLRACE_TRY(in.Finish(what));
-  return maps;
+  return ReadFields<std::vector<MapSplits>>(value, kSplitsName, kMapsFields);
 }
 
-std::string EncodeReport(const TaskReport& report) {
-  Encoder out;
-  out.U8(kVersion);
-  for (const std::uint64_t n : {report.bytes_read, report.bytes_shuffled, report.bytes_written}) out.Varint(n);
-  Put(out, report.counters);
-  return out.Take();
-}
+std::string EncodeReport(const TaskReport& report) { return WriteFields(report, kReportFields); }
 
 Result<TaskReport> DecodeReport(std::string_view value) {
-  const std::string what = "the database's report of a task";
-  Decoder in(value);
-  MILLRACE_TRY(CheckVersion(in, what));
-  TaskReport report;
-  for (std::uint64_t* n : {&report.bytes_read, &report.bytes_shuffled, &report.bytes_written}) *n = in.Varint();
-  report.counters = GetCounters(in);
-  MILLRACE_TRY(in.Finish(what));
-  return report;
+  return ReadFields<TaskReport>(value, kReportName, kReportFields);
 }
 
 }  // namespace millrace::master

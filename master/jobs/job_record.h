@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,61 +13,14 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
-#include "base/ids/pool.h"
 #include "base/ids/time.h"
+#include "base/protocol/job_values.h"
 #include "base/status.h"
 #include "dfs/name/types.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/events.h"
 
 namespace millrace::master {
-
-enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixedRecords = 2, kNumbers = 3 };
-
-// How an input is cut.
-struct InputCut {
-  SplitBy split_by = SplitBy::kBlock;
-  bool decompresses = false;  // files with names of compressed files are not cut
-  bool operator==(const InputCut&) const = default;
-};
-
-struct JobRequest {
-  std::string name;
-  std::string owner;
-  std::vector<std::string> inputs;
-  std::string output;  // canonical
-  std::uint32_t reduces = 1;
-  std::vector<std::pair<std::string, std::string>> parameters;
-  std::uint8_t priority = 2;
-  std::string executable;
-  std::uint64_t executable_bytes = 0;
-  std::uint32_t executable_crc = 0;
-  SplitBy split_by = SplitBy::kBlock;
-  std::uint32_t record_bytes = 0;
-  std::string pool;
-  Micros deadline = 0;  // from submission; 0: none
-  std::string token;
-  double slow_start = 0.05;
-  std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;  // the percentage of the maps that may be left out
-  std::uint32_t skip_bad_records =
-      0;  // the number of records of a map that may be left out; not stored, the journal has it
-  Micros map_time = 0, reduce_time = 0;  // the user's estimate for a task; 0: none
-  std::vector<Micros> locality_waits;    // empty: those of the scheduler
-  std::string input_sample;              // the first bytes of the input; not stored
-  std::uint32_t maps = 0;                // if the input is numbers; not stored, since the splits are
-  std::uint64_t records = 0;             // if the input is numbers; not stored either
-  std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one split for each map; not stored either
-  bool decompresses = false;             // files with names of compressed files are not cut; not stored either
-  std::vector<std::string> uncut;        // paths of further files that are not cut; not stored either
-  std::vector<InputCut> cuts;   // one for each input; empty: split_by and decompresses apply to all; not stored either
-  bool no_speculation = false;  // not stored, the journal has it
-};
-
-// Returns the pool to which the job belongs.
-[[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
-  return millrace::PoolOf(request.pool, request.owner);
-}
 
 // A range of one file and the blocks that contain it; or a range of numbers, without path and blocks.
 struct Split {
@@ -84,11 +36,6 @@ struct Split {
 
 // The input of one map task: one or more splits, which it reads one after the other.
 using MapSplits = std::vector<Split>;
-
-using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
-// These add to sums, which stop at the ends of their range instead of wrapping, since tasks may count anything.
-void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to);
-void AddCounters(const Counters& from, Counters* to);
 
 // Limits on the counters of a job's tasks, by number of names and by bytes over all tasks, so that tasks that make
 // names from their data do not fill the memory. A job with many tasks has room for some 40 counters for each task.
@@ -131,19 +78,6 @@ struct JobFigures {
 // Sets the counter of the maps that were left out, if there are any, since no task reports such maps.
 void CountLeftOut(const JobFigures& figures, Counters* counters);
 
-// A map without which the job continued.
-struct LeftOutMap {
-  std::uint32_t map = 0;
-  std::string input;  // DescribeInput
-  bool operator==(const LeftOutMap&) const = default;
-};
-// A record without which a map continued.
-struct LeftOutRecord {
-  std::uint32_t map = 0;
-  std::string path;          // empty if the input is numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; if the input is numbers, the number
-  bool operator==(const LeftOutRecord&) const = default;
-};
 // The most left-out maps, and the most left-out records, that are named.
 inline constexpr std::size_t kMostLeftOut = 20;
 

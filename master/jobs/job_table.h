@@ -14,6 +14,7 @@
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/kv/key_value_store.h"
+#include "base/protocol/job_values.h"
 #include "base/status.h"
 #include "dfs/name/types.h"
 #include "master/cluster/node_table.h"
@@ -21,8 +22,6 @@
 #include "schedulers/events/events.h"
 
 namespace millrace::master {
-
-enum class AttemptState : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
 
 struct AttemptRecord {
   AttemptId attempt;

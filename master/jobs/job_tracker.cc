@@ -17,6 +17,7 @@
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/history/input_type.h"
 #include "schedulers/offering/speculation_settings.h"
 
 namespace millrace::master {
@@ -120,6 +121,7 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Principal& who) {
   if (const auto known = FindToken(request.token)) return *known;
   MILLRACE_TRY(CheckPlaces(request));
+  request.input_sample = request.input_sample.substr(0, sched::kInputTypeBytes);
   MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
   MILLRACE_TRY(CheckRights(request, who));
   if (const std::string why = engine_.policy().Refusal(SpecOf(request, step->now)); !why.empty())
@@ -157,7 +159,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Prin
 // Workers fetch the executable, and may read every file; so its rights are looked at here.
 Status JobTracker::CheckRights(const JobRequest& request, const dfs::Principal& who) const {
   if (who.superuser) return Status::Ok();
-  MILLRACE_ASSIGN(const std::string executable, dfs::CanonicalPath(request.executable));
+  MILLRACE_ASSIGN(const std::string executable, dfs::CanonicalPath(request.executable.path));
   MILLRACE_TRY(files_.names().Check(dfs::Wish::kRead, executable, who).Within("the job's executable"));
   return files_.names().Check(dfs::Wish::kMakeDirectory, request.output, who).Within("the job's output");
 }
@@ -207,7 +209,7 @@ std::set<std::string> JobTracker::NeededExecutables() const {
   std::set<std::string> needed;
   for (const JobId id : jobs_.After(JobId{0}, std::numeric_limits<std::size_t>::max(), false)) {
     const JobRecord& record = jobs_.Find(id)->record;
-    if (!record.outcome || record.figures.failed_attempts > 0) needed.insert(record.request.executable);
+    if (!record.outcome || record.figures.failed_attempts > 0) needed.insert(record.request.executable.path);
   }
   return needed;
 }

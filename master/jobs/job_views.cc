@@ -15,7 +15,7 @@ namespace {
 // The fraction of a reduce counts its copy phase as the first third, as the worker reports it and as Hadoop does.
 constexpr double kCopyShare = 1.0 / 3;
 
-double PhaseFraction(const PhaseView& phase, double running_sum) {
+double PhaseFraction(const Phase& phase, double running_sum) {
   return phase.total == 0 ? 1 : std::min(1.0, (phase.done + running_sum) / phase.total);
 }
 
@@ -83,6 +83,40 @@ JobView ViewOf(const TrackedJob& job, const sched::Engine& engine) {
     ViewLiveJob(job, engine, &view);
   }
   return view;
+}
+
+JobStatus StatusOf(const JobView& view) {
+  const JobRecord& record = *view.record;
+  JobStatus status;
+  status.job = record.id;
+  status.name = record.request.name;
+  status.owner = record.request.owner;
+  status.state = view.state;
+  if (record.outcome) status.reason = record.outcome->reason;
+  status.priority = record.request.priority;
+  status.pool = PoolOf(record.request);
+  status.output = record.request.output;
+  status.submitted = record.submitted;
+  status.first_launch = record.first_launch;
+  status.ended = record.ended;
+  status.maps = view.maps;
+  status.reduces = view.reduces;
+  status.copy_fraction = view.copy_fraction;
+  std::copy(std::begin(view.figures.launched_at), std::end(view.figures.launched_at), status.maps_at.begin());
+  status.failed_attempts = view.figures.failed_attempts;
+  status.killed_attempts = view.figures.killed_attempts;
+  status.preempted_attempts = view.figures.preempted_attempts;
+  status.speculative_attempts = view.figures.speculative_attempts;
+  status.maps_left_out = view.figures.maps_left_out;
+  status.left_out = record.left_out;
+  status.records_left_out = view.figures.records_left_out;
+  status.left_out_records = view.left_out_records;
+  if (record.request.deadline != 0) status.deadline = record.submitted + record.request.deadline;
+  status.input_bytes = view.figures.input_bytes;
+  status.bytes_read = view.figures.bytes_read;
+  status.bytes_shuffled = view.figures.bytes_shuffled;
+  status.bytes_written = view.figures.bytes_written;
+  return status;
 }
 
 void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* figures) {

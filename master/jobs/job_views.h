@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/protocol/job_values.h"
 #include "base/status.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/job_record.h"
@@ -17,17 +18,10 @@
 
 namespace millrace::master {
 
-enum class JobState : std::uint8_t { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
-
-struct PhaseView {
-  std::uint32_t total = 0, running = 0, done = 0;
-  double fraction = 0;
-};
-
 struct JobView {
   const JobRecord* record = nullptr;  // valid until the next call that changes the tracker
   JobState state = JobState::kWaiting;
-  PhaseView maps, reduces;
+  Phase maps, reduces;
   double copy_fraction = 0;
   JobFigures figures;
   std::vector<LeftOutRecord> left_out_records;  // the first kMostLeftOut
@@ -35,6 +29,9 @@ struct JobView {
 
 // Returns the present view of the job. Requires: the engine knows the job if it lives.
 [[nodiscard]] JobView ViewOf(const TrackedJob& job, const sched::Engine& engine);
+
+// Returns the view as clients are told of it.
+[[nodiscard]] JobStatus StatusOf(const JobView& view);
 
 // Sets the figures that change while the job runs: the engine's counts and the bytes that tasks reported.
 void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* figures);

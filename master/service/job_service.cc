@@ -38,7 +38,7 @@ class JobServiceImpl : public wire::JobService::Server {
   // After a start of the master, blocks may be on workers that have not reported yet. If any are missing, the job waits
   // for the reports.
   kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
-    JobRequest request = Require(Read(context.getParams().getRequest()));
+    JobRequest request = Require(FromWire(context.getParams().getRequest()));
     request.owner = caller_->OwnerOr(request.owner);
     const std::string on = Quote(request.name) + " to pool " + Quote(PoolOf(request));
     if (const auto job = control_.jobs().FindToken(request.token)) {
@@ -49,7 +49,7 @@ class JobServiceImpl : public wire::JobService::Server {
     if (const Status let_in = caller_->CheckSubmits(PoolOf(request)); !let_in.ok())
       Require(caller_->Audited("submit", on, let_in));
     Require(control_.CheckChange());
-    Require(CheckExecutable(request.executable));
+    Require(CheckExecutable(request.executable.path));
     if (control_.workers().AwaitingReports() && control_.files().blocks().Health().missing > 0) {
       return control_.workers().NextReport(since).then(
           [this, context, since]() mutable { return Submit(context, since); });
@@ -139,7 +139,7 @@ class JobServiceImpl : public wire::JobService::Server {
         AnswerBudget(kMostCounters).TakeFront(counters, [](const auto& counter) { return BytesOf(counter.first); });
     context.getResults().setMore(count < counters.size());
     counters.erase(std::next(counters.begin(), static_cast<std::ptrdiff_t>(count)), counters.end());
-    Write(counters, context.getResults().initCounters(static_cast<unsigned>(count)));
+    ToWire(counters, context.getResults().initCounters(static_cast<unsigned>(count)));
     return kj::READY_NOW;
   }
 
@@ -261,9 +261,9 @@ class JobServiceImpl : public wire::JobService::Server {
     WriteSetup(record, out.initSetup());
     WriteInputs(splits, control_.files(), control_.nodes(), nullptr, control_.GrantTo(user_),
                 out.initInputs(static_cast<unsigned>(splits.size())));
-    out.setExecutable(ToData(record.request.executable));
-    out.setExecutableBytes(record.request.executable_bytes);
-    out.setExecutableCrc(record.request.executable_crc);
+    out.setExecutable(ToData(record.request.executable.path));
+    out.setExecutableBytes(record.request.executable.bytes);
+    out.setExecutableCrc(record.request.executable.crc);
     // A worker is told these one after the other.
     if (out.asReader().totalSize().wordCount * sizeof(capnp::word) > kMostLaunchBytes)
       Require(
@@ -271,13 +271,10 @@ class JobServiceImpl : public wire::JobService::Server {
   }
 
   void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
-    ToWire(record.attempt, out.initAttempt());
-    out.setNode(record.node.value);
-    if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
-    out.setState(static_cast<wire::AttemptState>(record.state));
-    out.setLaunched(record.launched);
-    out.setEnded(record.ended);
-    out.setReason(record.reason);
+    const NodeRecord* const node = control_.nodes().Find(record.node);
+    ToWire(AttemptStatus{record.attempt, record.node, node == nullptr ? "" : node->facts.host, record.state,
+                         record.launched, record.ended, record.reason},
+           out);
   }
 
   Control& control_;

@@ -33,7 +33,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
 
   kj::Promise<void> stat(StatContext context) override {
     const std::string path = Looked("stat", dfs::Wish::kLook, context.getParams().getPath());
-    Write(Require(names().Stat(path)), context.getResults().initStatus());
+    dfs::ToWire(Require(names().Stat(path)), context.getResults().initStatus());
     return kj::READY_NOW;
   }
 
@@ -47,7 +47,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
         AnswerBudget(limit).TakeFront(entries, [](const dfs::FileStatus& entry) { return BytesOf(entry); });
     auto results = context.getResults();
     auto out = results.initEntries(static_cast<unsigned>(count));
-    for (unsigned i = 0; i < count; ++i) Write(entries[i], out[i]);
+    for (unsigned i = 0; i < count; ++i) dfs::ToWire(entries[i], out[i]);
     results.setMore(count < entries.size());
     return kj::READY_NOW;
   }
@@ -74,7 +74,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     }
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     auto results = context.getResults();
-    Write(status, results.initStatus());
+    dfs::ToWire(status, results.initStatus());
     const tls::Grant grant = control_.GrantTo(subject_);
     auto out = results.initBlocks(static_cast<unsigned>(count));
     for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, grant, out[i]);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/ids/job.h"
 #include "base/ids/pool.h"
 #include "base/ids/time.h"
 
@@ -43,28 +44,19 @@ struct MapInput {
 };
 
 // The description of a job for the engine and its policies. A field that is absent in a journal line has its default.
-struct JobSpec {
+struct JobSpec : JobTerms {
   std::string name;
   std::string user;
   std::string pool;  // of `fair`, queue of `capacity`, group of `lsap-fair`; empty: the user's name
   Priority priority = Priority::kNormal;
   std::vector<MapInput> maps;  // may be empty: such a job goes straight to its reduces
   std::uint32_t reduces = 0;   // 0: map only
-  double slow_start = 0.05;    // the fraction of maps that must be done before a reduce may launch, 0 to 1
-  // The job fails when this many attempts of one task have failed; at least 1. Attempts that were killed or lost do not
-  // count.
-  std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;  // the percentage of maps that may be left out before a failed map fails the job
-  std::uint32_t skip_bad_records =
-      0;                   // how many records of a map may be left out before bad ones fail it (bad_records.h)
-  Micros deadline = 0;     // the time by which the job should have ended; 0: none
-  Micros map_time = 0;     // the user's estimate of a map's run time; 0: none given
-  Micros reduce_time = 0;  // the user's estimate of a reduce's run time; 0: none given
+  Micros deadline = 0;         // the time by which the job should have ended; 0: none
+  Micros map_time = 0;         // the user's estimate of a map's run time; 0: none given
+  Micros reduce_time = 0;      // the user's estimate of a reduce's run time; 0: none given
   // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). If there are fewer, the last one stands
   // for the rest; if there are none, the scheduler's waits apply.
   std::vector<Micros> locality_waits;
-  // Running tasks of this job get no second attempt, whatever the scheduler does for other jobs.
-  bool no_speculation = false;
   std::string program;     // hash of the executable; with `input_type` the key of the history
   std::string input_type;  // "web", "text" or empty for unknown
   JobProfile profile;

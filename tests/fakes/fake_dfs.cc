@@ -16,8 +16,8 @@ std::string Parent(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-FileInfo ToInfo(const std::string& path, const FakeTree::Node& entry) {
-  FileInfo info;
+FileStatus ToInfo(const std::string& path, const FakeTree::Node& entry) {
+  FileStatus info;
   info.path = path;
   info.directory = entry.directory;
   info.length = entry.data->size();
@@ -33,9 +33,9 @@ FileInfo ToInfo(const std::string& path, const FakeTree::Node& entry) {
 
 class FakeReader final : public FileReader {
  public:
-  FakeReader(std::shared_ptr<FakeTree> tree, FileInfo info, std::shared_ptr<const std::string> data)
+  FakeReader(std::shared_ptr<FakeTree> tree, FileStatus info, std::shared_ptr<const std::string> data)
       : tree_(std::move(tree)), info_(std::move(info)), data_(std::move(data)) {}
-  [[nodiscard]] const FileInfo& info() const override { return info_; }
+  [[nodiscard]] const FileStatus& info() const override { return info_; }
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override {
     return Stream(offset, size, [out](std::string_view piece) {
       out->append(piece);
@@ -66,7 +66,7 @@ class FakeReader final : public FileReader {
 
  private:
   std::shared_ptr<FakeTree> tree_;
-  FileInfo info_;
+  FileStatus info_;
   std::shared_ptr<const std::string> data_;
   std::uint64_t read_ = 0;
 };
@@ -134,21 +134,21 @@ class FakeClient final : public DfsClient {
   explicit FakeClient(std::shared_ptr<FakeTree> tree) : tree_(std::move(tree)) {}
 
   std::string Cluster() override { return {}; }
-  Result<FileInfo> Stat(std::string_view path) override {
+  Result<FileStatus> Stat(std::string_view path) override {
     const std::lock_guard lock(tree_->mutex);
     const auto found = tree_->entries.find(std::string(path));
     if (found == tree_->entries.end()) return NotFound(Quote(path) + ": no such file or directory");
     return ToInfo(found->first, found->second);
   }
-  Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) override {
-    std::vector<FileInfo> found;
+  Status List(std::string_view path, const std::function<bool(const FileStatus&)>& visit) override {
+    std::vector<FileStatus> found;
     {
       const std::lock_guard lock(tree_->mutex);
       for (const auto& [name, entry] : tree_->entries) {
         if (name != "/" && Parent(name) == path) found.push_back(ToInfo(name, entry));
       }
     }
-    for (const FileInfo& info : found) {
+    for (const FileStatus& info : found) {
       if (!visit(info)) break;
     }
     return Status::Ok();
@@ -243,11 +243,11 @@ class FakeClient final : public DfsClient {
     return status;
   }
   Result<std::unique_ptr<FileReader>> Open(std::string_view path) override {
-    MILLRACE_ASSIGN(FileInfo info, Stat(path));
+    MILLRACE_ASSIGN(FileStatus info, Stat(path));
     const std::lock_guard lock(tree_->mutex);
     return std::unique_ptr<FileReader>(new FakeReader(tree_, info, tree_->entries.at(info.path).data));
   }
-  std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock>) override {
+  std::unique_ptr<FileReader> OpenKnown(FileStatus info, std::vector<LocatedBlock>) override {
     return std::move(Open(info.path)).value();
   }
   Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) override {

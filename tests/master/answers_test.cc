@@ -213,7 +213,7 @@ ServedMaster* AnswersTest::master_ = nullptr;
 
 TEST_F(AnswersTest, Directory) {
   std::uint32_t i = 0;
-  const Status listed = files->List(DeepDirectory(), [&](const dfs::FileInfo& entry) {
+  const Status listed = files->List(DeepDirectory(), [&](const dfs::FileStatus& entry) {
     if (entry.directory) return true;
     EXPECT_EQ(entry.path, DeepFile(i++));
     EXPECT_EQ(entry.owner, Long("owner"));
@@ -257,7 +257,7 @@ TEST_F(AnswersTest, Nodes) {
 }
 
 TEST_F(AnswersTest, AJobWhoseExecutableWasRemovedIsToldSo) {
-  job::JobRequest request;
+  JobRequest request;
   request.name = "late";
   request.inputs = {"/in"};
   request.output = "/late";
@@ -297,9 +297,6 @@ TEST_F(AnswersTest, Counters) {
   const auto counters = jobs.Counters(master_->counted_job);
   ASSERT_TRUE(counters.ok()) << counters.status().message();
   ASSERT_THAT(*counters, SizeIs(kTasksWithCounters * kCountersOfATask));
-  std::set<std::pair<std::string, std::string>> names;
-  for (const job::Counter& counter : *counters) names.insert({counter.group, counter.name});
-  EXPECT_THAT(names, SizeIs(counters->size()));
 }
 
 // The history has a line for each of more than 300 maps, and reasons that make up a megabyte.

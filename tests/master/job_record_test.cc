@@ -18,8 +18,10 @@ JobRecord Sample() {
   record.request.inputs = {"/a", std::string("/b\0c", 4)};
   record.request.output = "/out";
   record.request.reduces = 7;
+  record.request.executable = {"/job", 300, 9};
+  record.request.pool = "ads";
   record.request.parameters = {{"grep.pattern", "a\tb"}, {"x", ""}};
-  record.request.split_by = SplitBy::kFixedRecords;
+  record.request.split_by = SplitBy::kFixed;
   record.request.record_bytes = 100;
   record.request.slow_start = 0.25;
   record.request.map_time = 30 * kSecond;
@@ -48,8 +50,9 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->id, record.id);
   EXPECT_EQ(read->request.inputs, record.request.inputs);
   EXPECT_EQ(read->request.parameters, record.request.parameters);
+  EXPECT_EQ(read->request.executable, record.request.executable);
   EXPECT_EQ(read->request.slow_start, 0.25);
-  EXPECT_EQ(read->request.split_by, SplitBy::kFixedRecords);
+  EXPECT_EQ(read->request.split_by, SplitBy::kFixed);
   EXPECT_EQ(read->request.map_time, 30 * kSecond);
   EXPECT_EQ(read->request.reduce_time, 1);
   EXPECT_EQ(read->request.locality_waits, record.request.locality_waits);
@@ -66,6 +69,31 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->figures.bytes_read, ~std::uint64_t{0});
   EXPECT_EQ(read->counters, record.counters);
   EXPECT_EQ(EncodeJob(*read), EncodeJob(record));
+}
+
+// The bytes are those that are on the disks of clusters.
+TEST(JobRecordTest, ARecordHasTheBytesOfItsVersion) {
+  const JobRecord record = Sample();
+  Encoder out;
+  out.U8(4);
+  for (const char* text : {"a name with\nnewline", "", "/out", "/job", "ads", ""}) out.Text(text);
+  out.Varint(2), out.Text("/a"), out.Text(std::string("/b\0c", 4));                        // inputs
+  out.Varint(2), out.Text("grep.pattern"), out.Text("a\tb"), out.Text("x"), out.Text("");  // parameters
+  out.U8(2), out.U8(2);                                                                    // priority, split by
+  for (const std::uint64_t n : {7, 300, 9, 100, 0, 4}) out.Varint(n);  // reduces ... deadline, attempts
+  out.U64(0x3fd0000000000000);                                         // slow start: 0.25
+  out.Varint(30'000'000), out.Varint(1);                               // times of tasks
+  out.Varint(3), out.Varint(0), out.Varint(5'000'000), out.Varint(7);  // waits
+  out.Varint(10);                                                      // failed maps
+  out.U64(static_cast<std::uint64_t>(-5)), out.U64(0), out.U64(1'700'000'000'000'000);
+  out.U8(1), out.U8(1), out.Text("why");                                    // it failed
+  for (const std::uint64_t n : {0, 0, 0, 0, 0, 9, 0, 0, 0}) out.Varint(n);  // figures
+  out.Varint(~std::uint64_t{0});                                            // bytes read
+  for (const std::uint64_t n : {0, 0, 3, 4, 2, 5}) out.Varint(n);           // ... records left out
+  out.Varint(2), out.Varint(3), out.Text("/in, bytes 7 to 9"), out.Varint(4), out.Text("numbers 0 to 9");
+  out.Varint(2), out.Varint(3), out.Text("/in"), out.Varint(1 << 30), out.Varint(4), out.Text(""), out.Varint(8);
+  out.Varint(1), out.Text("g"), out.Text("n"), out.U64(static_cast<std::uint64_t>(-3));  // counters
+  EXPECT_EQ(EncodeJob(record), out.Take());
 }
 
 // The record is as version 1 wrote it, without what version 2 added.

@@ -87,7 +87,7 @@ TEST_F(JobTrackerTest, WhatTheUserMayNotReadOrWriteIsRefusedBeforeAnythingRuns) 
   const dfs::Principal eve{.user = "eve", .groups = {}, .superuser = false};
   Step step = At();
   JobRequest request = Request("/mine/out", 1);
-  request.executable = "/jobs/program";
+  request.executable.path = "/jobs/program";
   const auto submit = [&] { return jobs->Submit(request, &step, eve); };
   for (const char* closed : {"/in/text", "/in", "/jobs/program", "/jobs", "/"}) {
     const dfs::Mode before = files->names().Stat(closed)->mode;
@@ -712,9 +712,9 @@ TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
   EXPECT_EQ(maps(SplitBy::kBlock, 64 * kMiB), 2u);
   EXPECT_EQ(maps(SplitBy::kBlock, 2 * kMiB), 4u);
   EXPECT_EQ(maps(SplitBy::kFile, 64 * kMiB), 2u);
-  EXPECT_EQ(maps(SplitBy::kFixedRecords, 64 * kMiB), 8u);
+  EXPECT_EQ(maps(SplitBy::kFixed, 64 * kMiB), 8u);
   cuts = {{SplitBy::kFile}};
-  EXPECT_EQ(maps(SplitBy::kFixedRecords, 64 * kMiB), 2u) << "as the mapper of the input says";
+  EXPECT_EQ(maps(SplitBy::kFixed, 64 * kMiB), 2u) << "as the mapper of the input says";
 }
 
 TEST_F(JobTrackerTest, OldJobsAreForgotten) {

@@ -38,7 +38,7 @@ TEST_F(SplitsTest, CompressedFilesAreNotCut) {
   EXPECT_THAT(Names({"/d"}, by_name),
               ElementsAre("a@0+1", "a@1+1", "b.gz@0+2", "c.zst@0+2", "d.bz2@0+2", "e@0+1", "e@1+1"));
   EXPECT_THAT(Names({"/d/b.gz", "/d/*.zst"}, by_name), ElementsAre("b.gz@0+2", "c.zst@0+2"));
-  EXPECT_THAT(Names({"/d"}, {{SplitBy::kFixedRecords, true}}), Names({"/d"}, by_name));
+  EXPECT_THAT(Names({"/d"}, {{SplitBy::kFixed, true}}), Names({"/d"}, by_name));
   const Cutting by_bytes{{SplitBy::kBlock, true}, {}, {"/d/e", "/d/a", "/elsewhere", "/d/b.gz"}};
   EXPECT_THAT(Names({"/d"}, by_bytes), ElementsAre("a@0+2", "b.gz@0+2", "c.zst@0+2", "d.bz2@0+2", "e@0+2"));
   AddFile("/d/f.gz", 0, {1_n});
@@ -98,7 +98,7 @@ TEST_F(SplitsTest, ASplitKnowsWhichInputNamedIt) {
 
 TEST_F(SplitsTest, EachInputMayBeCutInAWayOfItsOwn) {
   for (const char* path : {"/users/a", "/users/b.gz", "/orders/a", "/orders/b.gz"}) AddFile(path, 2, {1_n});
-  const Cutting cutting{{SplitBy::kFile}, {{SplitBy::kBlock, true}, {SplitBy::kFile}, {SplitBy::kFixedRecords}}, {}};
+  const Cutting cutting{{SplitBy::kFile}, {{SplitBy::kBlock, true}, {SplitBy::kFile}, {SplitBy::kFixed}}, {}};
   EXPECT_THAT(Names({"/users", "/orders", "/users/*"}, cutting),
               ElementsAre("a@0+1", "a@1+1", "b.gz@0+2", "a@0+2", "b.gz@0+2", "a@0+1", "a@1+1", "b.gz@0+1", "b.gz@1+1"));
 }

@@ -95,7 +95,7 @@ TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
   request.reduce_time = 4 * kSecond;
   request.locality_waits = {0, 5 * kSecond};
   request.no_speculation = true;
-  request.executable = "/.millrace/executables/abc123";
+  request.executable.path = "/.millrace/executables/abc123";
   const JobId job = Submit(request);
   const sched::JobSpec spec = jobs->cluster().FindJob(job)->spec;
   EXPECT_EQ(spec.user, "tester");
@@ -691,7 +691,7 @@ TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
   AddFile("/in/text", 1, {node});
   const auto request = [&](const std::string& output, const std::string& sample) {
     JobRequest next = Request(output, 1);
-    next.executable = "/.millrace/executables/abc";
+    next.executable.path = "/.millrace/executables/abc";
     next.input_sample = sample;
     return next;
   };

@@ -28,7 +28,7 @@ TEST_F(NeededExecutablesTest, LiveJobsAndThoseWithFailuresNeedTheirs) {
   const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/out", 0);
-  request.executable = "/.millrace/executables/live";
+  request.executable.path = "/.millrace/executables/live";
   const JobId job = Submit(request);
   EXPECT_THAT(jobs->NeededExecutables(), ElementsAre("/.millrace/executables/live"));
   Step step = At();
@@ -41,7 +41,7 @@ TEST_F(NeededExecutablesTest, AFailedMapCanBeRunAgain) {
   const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/out", 0);
-  request.executable = "/.millrace/executables/fails";
+  request.executable.path = "/.millrace/executables/fails";
   request.max_attempts = 1;
   Submit(request);
   ASSERT_EQ(launches.size(), 1u);

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Returns what Read says of a valid request that `change` has changed.
+// Returns what FromWire says of a valid request that `change` has changed.
 Status StatusOf(const std::function<void(wire::JobRequest::Builder)>& change) {
   capnp::MallocMessageBuilder message;
   auto request = message.initRoot<wire::JobRequest>();
@@ -20,7 +20,7 @@ Status StatusOf(const std::function<void(wire::JobRequest::Builder)>& change) {
   request.initInputs(1).set(0, ToData("/in"));
   request.setOutput(ToData("/out"));
   change(request);
-  return Read(request.asReader()).status();
+  return FromWire(request.asReader()).status();
 }
 
 TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
@@ -71,6 +71,105 @@ TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
   EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 2, 2, wire::SplitBy::NUMBERS); }).message(), HasSubstr("no numbers"));
   EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 2, 2, static_cast<wire::SplitBy>(77)); }).message(),
               HasSubstr("splitting"));
+}
+
+JobRequest FullRequest() {
+  JobRequest request;
+  request.name = "words of\nall";
+  request.owner = "ann";
+  request.inputs = {"/a", std::string("/b\0\xff", 4)};
+  request.output = "/out";
+  request.reduces = 7;
+  request.parameters = {{"grep.pattern", "a\tb"}, {"empty", ""}};
+  request.priority = 4;
+  request.executable = {"/.millrace/executables/ab12", std::uint64_t{1} << 40, 0xfedcba98};
+  request.split_by = SplitBy::kFixed;
+  request.record_bytes = 100;
+  request.pool = "ads";
+  request.deadline = 90 * kSecond;
+  request.token = "0123abcd";
+  request.slow_start = 0.375;
+  request.max_attempts = 9;
+  request.max_failed_maps = 10;
+  request.skip_bad_records = 11;
+  request.map_time = 30 * kSecond;
+  request.reduce_time = 1;
+  request.locality_waits = {0, 5 * kSecond, 7};
+  request.input_sample = std::string("\0<p>", 4);
+  request.maps = 12;
+  request.records = std::uint64_t{1} << 50;
+  request.pack = std::uint64_t{1} << 27;
+  request.decompresses = true;
+  request.uncut = {"/a"};
+  request.cuts = {{SplitBy::kFile, true}, {SplitBy::kFixed, false}};
+  request.no_speculation = true;
+  return request;
+}
+
+TEST(WireCodecTest, ARequestArrivesAsItWasSent) {
+  for (const JobRequest& request : {FullRequest(), [] {
+                                      JobRequest least;  // all that may be left out is
+                                      least.inputs = {"/a"};
+                                      return least;
+                                    }()}) {
+    capnp::MallocMessageBuilder message;
+    const auto out = message.initRoot<wire::JobRequest>();
+    ToWire(request, out);
+    const Result<JobRequest> read = FromWire(out.asReader());
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(*read, request);
+  }
+}
+
+TEST(WireCodecTest, AStatusArrivesAsItWasSent) {
+  JobStatus status;
+  status.job = JobId{3};
+  status.name = "words";
+  status.owner = "ann";
+  status.state = JobState::kFailed;
+  status.reason = "why";
+  status.priority = 1;
+  status.pool = "ads";
+  status.output = "/out";
+  status.submitted = 11;
+  status.first_launch = 12;
+  status.ended = 13;
+  status.maps = {14, 15, 16, 0.5};
+  status.reduces = {17, 18, 19, 0.25};
+  status.copy_fraction = 0.125;
+  status.maps_at = {20, 21, 22, 23};
+  status.failed_attempts = 24;
+  status.killed_attempts = 25;
+  status.preempted_attempts = 26;
+  status.speculative_attempts = 27;
+  status.maps_left_out = 28;
+  status.left_out = {{3, "/in, bytes 7 to 9"}, {4, "numbers 0 to 9"}};
+  status.records_left_out = 29;
+  status.left_out_records = {{3, "/in", 1 << 30}, {4, "", 8}};
+  status.deadline = 30;
+  status.input_bytes = 31;
+  status.bytes_read = 32;
+  status.bytes_shuffled = 33;
+  status.bytes_written = 34;
+  capnp::MallocMessageBuilder message;
+  const auto out = message.initRoot<wire::JobStatus>();
+  ToWire(status, out);
+  EXPECT_EQ(FromWire(out.asReader()), status);
+
+  AttemptStatus attempt{ReduceAttemptId(JobId{3}, 4, 5), NodeId{6}, "host", AttemptState::kPreempted, 7, 8, "why"};
+  const auto attempt_out = message.initRoot<wire::AttemptStatus>();
+  ToWire(attempt, attempt_out);
+  EXPECT_EQ(FromWire(attempt_out.asReader()), attempt);
+}
+
+TEST(WireCodecTest, AStateOfANewerMasterHasNotEnded) {
+  capnp::MallocMessageBuilder message;
+  auto job = message.initRoot<wire::JobStatus>();
+  job.setState(static_cast<wire::JobState>(5));
+  EXPECT_EQ(FromWire(job.asReader()).state, JobState::kRunning);
+  auto attempt = message.initRoot<wire::AttemptStatus>();
+  attempt.setState(static_cast<wire::AttemptState>(6));
+  EXPECT_EQ(FromWire(attempt.asReader()).state, AttemptState::kRunning);
 }
 
 TEST(WireCodecTest, AWorkerThatCannotBeIsRefused) {

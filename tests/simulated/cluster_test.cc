@@ -49,7 +49,7 @@ std::vector<std::string> RunBatch(std::uint64_t seed, bool faults) {
   EXPECT_TRUE(cluster.RunUntilIdle(3600)) << "jobs still live after an hour";
   const auto outputs = cluster.Outputs();
   EXPECT_THAT(outputs, SizeIs(kJobs));
-  EXPECT_THAT(outputs, Each(Pair(::testing::_, master::JobState::kSucceeded)));
+  EXPECT_THAT(outputs, Each(Pair(::testing::_, JobState::kSucceeded)));
   for (const auto& [output, state] : outputs)
     EXPECT_TRUE(cluster.control().files().names().Stat(output + "/_SUCCESS").ok()) << output;
   return cluster.Journal();
@@ -155,7 +155,7 @@ void LoseAnswersAndGoOn(std::uint32_t reduces, double before_death) {
   cluster.Advance(5);
   ExpectOutputsServed(cluster, options.workers);
   EXPECT_TRUE(cluster.RunUntilIdle(600));
-  EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+  EXPECT_EQ(cluster.Outputs()["/out"], JobState::kSucceeded);
   EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 28 + reduces) << "a task that had succeeded ran again";
   EXPECT_EQ(cluster.JournalLines("AttemptLost"), 0u);
 }
@@ -188,7 +188,7 @@ TEST(SimulatedClusterTest, ConnectionsThatBreakAtAnyMomentLoseNothing) {
     cluster.Advance(2 * random.Unit());
   }
   EXPECT_TRUE(cluster.RunUntilIdle(600));
-  EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+  EXPECT_EQ(cluster.Outputs()["/out"], JobState::kSucceeded);
   EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 63u);
 }
 

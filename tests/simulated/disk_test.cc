@@ -116,7 +116,7 @@ TEST(FullDiskTest, TheReserveIsForWhatRuns) {
   EXPECT_THAT(refused.message(), HasSubstr("the master's disk is full"));
   EXPECT_TRUE(cluster.control().CheckGoingOn().ok());
   EXPECT_TRUE(cluster.RunUntilIdle(600));
-  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", JobState::kSucceeded)));
   cluster.SetFree(1000 * kMiB);
   cluster.Advance(1);
   EXPECT_TRUE(cluster.control().CheckChange().ok());
@@ -141,7 +141,7 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
   cluster.Advance(300);
   EXPECT_EQ(cluster.Journal(), journal) << "nothing is written";
   EXPECT_EQ(done(), before) << "nothing is taken in that cannot be kept";
-  EXPECT_EQ(cluster.control().jobs().View(JobId{1})->state, master::JobState::kRunning);
+  EXPECT_EQ(cluster.control().jobs().View(JobId{1})->state, JobState::kRunning);
 
   cluster.RestartMaster();
   cluster.Advance(60);
@@ -154,11 +154,11 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
 
   cluster.SetFree(1000 * kMiB);
   EXPECT_TRUE(cluster.RunUntilIdle(900));
-  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", JobState::kSucceeded)));
   EXPECT_EQ(cluster.control().jobs().View(JobId{1})->figures.failed_attempts, 0u);
   const auto kept = cluster.Journal();
   cluster.RestartMaster();
-  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", JobState::kSucceeded)));
   EXPECT_GT(kept.size(), journal.size());
 }
 
@@ -174,10 +174,10 @@ TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
   cluster.Advance(60);
   const auto attempts = [&cluster] { return *cluster.control().jobs().Attempts(JobId{1}); };
   ASSERT_THAT(attempts(), SizeIs(1));
-  EXPECT_EQ(attempts()[0].state, master::AttemptState::kRunning);
+  EXPECT_EQ(attempts()[0].state, AttemptState::kRunning);
   cluster.SetFree(1000 * kMiB);
   cluster.Advance(2);
-  EXPECT_EQ(attempts()[0].state, master::AttemptState::kLost) << attempts()[0].reason;
+  EXPECT_EQ(attempts()[0].state, AttemptState::kLost) << attempts()[0].reason;
   EXPECT_TRUE(cluster.RunUntilIdle(600));
   EXPECT_THAT(attempts(), SizeIs(5)) << "four of its own fault";
 }
@@ -281,14 +281,14 @@ TEST_F(FullestDiskTest, WhatMakesRoomIsTakenAndOnDisk) {
   EXPECT_EQ(Replicate("/old", 1).message(), "");
   EXPECT_EQ(Remove("/old").message(), "");
   EXPECT_EQ(Kill().message(), "");
-  EXPECT_EQ(cluster_.control().jobs().View(JobId{1})->state, master::JobState::kKilled);
+  EXPECT_EQ(cluster_.control().jobs().View(JobId{1})->state, JobState::kKilled);
   for (std::uint32_t worker = 0; worker < 4; ++worker) {
     EXPECT_THAT(cluster_.Served(worker), IsEmpty()) << "its map outputs are gone";
   }
   names_ = nullptr;
   jobs_ = nullptr;
   cluster_.RestartMaster();
-  EXPECT_EQ(cluster_.control().jobs().View(JobId{1})->state, master::JobState::kKilled);
+  EXPECT_EQ(cluster_.control().jobs().View(JobId{1})->state, JobState::kKilled);
   EXPECT_FALSE(cluster_.control().files().names().Stat("/old").ok());
 }
 

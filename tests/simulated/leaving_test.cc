@@ -104,7 +104,7 @@ TEST(LeavingTest, NoMapRunsAgainAndNothingIsMissingWhenADrainedNodeDies) {
     const std::size_t lost = cluster.JournalLines("AttemptLost");
     Die(cluster, 0);
     EXPECT_TRUE(cluster.RunUntilIdle(900));
-    EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+    EXPECT_EQ(cluster.Outputs()["/out"], JobState::kSucceeded);
     EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 40u + 12u) << "a task that had succeeded ran again";
     EXPECT_EQ(cluster.JournalLines("AttemptLost"), lost);
     EXPECT_EQ(cluster.JournalLines("AttemptFailed"), 0u);
@@ -126,7 +126,7 @@ TEST(LeavingTest, AMasterThatDiesWhileOutputsMoveCountsOnThoseThatAreServed) {
     EXPECT_EQ(cluster.control().jobs().OutputsLeftOn(node), 0u);
     Die(cluster, 0);
     EXPECT_TRUE(cluster.RunUntilIdle(900));
-    EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+    EXPECT_EQ(cluster.Outputs()["/out"], JobState::kSucceeded);
     EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 40u + 8u);
   }
 }
@@ -395,7 +395,7 @@ TEST(LeavingTest, AttemptsThatCannotEndInTimeRunElsewhereBeforeTheNodeIsGone) {
   cluster.Advance(2);
   EXPECT_GT(cluster.JournalLines("AttemptLost"), 0u) << "long before the node leaves";
   EXPECT_TRUE(cluster.RunUntilIdle(900));
-  EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+  EXPECT_EQ(cluster.Outputs()["/out"], JobState::kSucceeded);
   EXPECT_EQ(cluster.JournalLines("AttemptFailed"), 0u);
 }
 

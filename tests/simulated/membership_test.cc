@@ -540,7 +540,7 @@ TEST(StartTest, WhoIsAwaitedIsSaidAndASubmissionWaitsForIt) {
   cluster.Submit("/in", "/out", 0);
   EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u) << "it was there before the job";
   EXPECT_TRUE(cluster.RunUntilIdle(600));
-  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", JobState::kSucceeded)));
 }
 
 TEST(StartTest, ASubmissionIsPutOffAndNotLeftWithoutAnAnswer) {

@@ -91,7 +91,7 @@ std::vector<std::string> RunBatch(std::uint64_t seed, const BatchOptions& batch)
   EXPECT_TRUE(cluster.RunUntilIdle(3600)) << "jobs still live after an hour";
   const auto outputs = cluster.Outputs();
   EXPECT_THAT(outputs, SizeIs(batch.jobs));
-  EXPECT_THAT(outputs, Each(Pair(::testing::_, master::JobState::kSucceeded)));
+  EXPECT_THAT(outputs, Each(Pair(::testing::_, JobState::kSucceeded)));
   return cluster.Journal();
 }
 
@@ -168,7 +168,7 @@ TEST(SchedulersTest, SlowTasksAreDuplicatedAndOneOfBothWins) {
     cluster.Advance(20);
   }
   ASSERT_TRUE(cluster.RunUntilIdle(3600));
-  EXPECT_THAT(cluster.Outputs(), Each(Pair(::testing::_, master::JobState::kSucceeded)));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair(::testing::_, JobState::kSucceeded)));
   std::uint32_t speculative = 0, killed = 0;
   for (const JobId job : cluster.control().jobs().JobsAfter(JobId{0}, 100, false)) {
     const auto view = cluster.control().jobs().View(job);

@@ -357,8 +357,8 @@ void SimulatedCluster::SubmitAndForget(const std::string& input, const std::stri
   unanswered_.push_back(Ask({input, output, 0, ""}).catch_([](kj::Exception&&) {}).eagerlyEvaluate(nullptr));
 }
 
-std::map<std::string, master::JobState> SimulatedCluster::Outputs() {
-  std::map<std::string, master::JobState> outputs;
+std::map<std::string, JobState> SimulatedCluster::Outputs() {
+  std::map<std::string, JobState> outputs;
   for (const JobId job : control_->jobs().JobsAfter(JobId{0}, 1'000'000, false)) {
     const auto view = control_->jobs().View(job);
     outputs[view->record->request.output] = view->state;

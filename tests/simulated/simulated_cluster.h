@@ -64,8 +64,8 @@ class SimulatedCluster {
   void SubmitAndForget(const std::string& input, const std::string& output);
   // Replaces the contents of the scheduler file.
   void WriteSettings(const std::string& text) { settings_ = text; }
-  static constexpr const char* kThrows = "throw";  // with this text, the master's next look at the file throws
-  [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job, by output
+  static constexpr const char* kThrows = "throw";           // with this text, the master's next look at the file throws
+  [[nodiscard]] std::map<std::string, JobState> Outputs();  // the state of each job, by output
 
   // Breaks the worker's connections and allows none until Mend.
   void Cut(std::uint32_t worker);

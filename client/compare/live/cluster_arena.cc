@@ -57,7 +57,7 @@ ClusterArena::~ClusterArena() {
 Status ClusterArena::AwaitIdle(job::JobClient& client) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(options_.patience);
   while (true) {
-    MILLRACE_ASSIGN(const std::vector<job::JobStatus> live, client.List(true));
+    MILLRACE_ASSIGN(const std::vector<JobStatus> live, client.List(true));
     if (live.empty()) return Status::Ok();
     if (std::chrono::steady_clock::now() > end)
       return Timeout("the cluster is busy with " + ToText(live[0].job) + " (" + Quote(live[0].name) +

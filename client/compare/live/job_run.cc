@@ -81,9 +81,9 @@ class JobRunner {
 
   Status Look() {
     looked_ = Now();
-    MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client_.List(true));
-    std::map<JobId, const job::JobStatus*> listed;
-    for (const job::JobStatus& status : all) listed[status.job] = &status;
+    MILLRACE_ASSIGN(const std::vector<JobStatus> all, client_.List(true));
+    std::map<JobId, const JobStatus*> listed;
+    for (const JobStatus& status : all) listed[status.job] = &status;
     double done = 0;
     for (auto at = live_.begin(); at != live_.end();) {
       const auto found = listed.find(at->first);
@@ -100,12 +100,11 @@ class JobRunner {
     if (done != done_) changed_ = Now();
     done_ = done;
     if (live_.empty() || Now() - changed_ < patience_) return Status::Ok();
-    const job::JobStatus* status = listed.empty() ? nullptr : listed[live_.begin()->first];
+    const JobStatus* status = listed.empty() ? nullptr : listed[live_.begin()->first];
     return Timeout(Stuck(*live_.begin(), status));
   }
 
-  [[nodiscard]] std::string Stuck(const std::pair<const JobId, std::uint32_t>& job,
-                                  const job::JobStatus* status) const {
+  [[nodiscard]] std::string Stuck(const std::pair<const JobId, std::uint32_t>& job, const JobStatus* status) const {
     std::string text = ToText(job.first) + " (" + Quote(workload_.jobs[job.second].name) + ") has got no further for " +
                        std::to_string(patience_ / kSecond) + " s";
     if (status != nullptr) {
@@ -133,9 +132,9 @@ class JobRunner {
     MILLRACE_TRY(client_.History(JobId{0}, take));  // of nodes and schedulers
     for (const auto& [job, index] : run_.jobs) MILLRACE_TRY(client_.History(job, take));
     for (const auto& [number, line] : lines) (run_.journal += line) += '\n';
-    MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client_.List(false));
+    MILLRACE_ASSIGN(const std::vector<JobStatus> all, client_.List(false));
     std::optional<Micros> begin;
-    for (const job::JobStatus& status : all) {
+    for (const JobStatus& status : all) {
       const auto job = run_.jobs.find(status.job);
       if (job == run_.jobs.end() || workload_.jobs[job->second].after) continue;
       const Micros of_job = status.submitted - workload_.jobs[job->second].submit;

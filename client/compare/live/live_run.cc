@@ -58,7 +58,7 @@ Status StoreExecutables(dfs::DfsClient& files, const std::set<std::string>& exec
 Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, const cli::Invocation& invocation,
                            LiveWorkload workload, const sched::Variant& scheduler, const NodeNumbers& nodes,
                            local::Signals& signals) {
-  std::map<std::string, job::StoredExecutable> stored;  // so that each is read once
+  std::map<std::string, StoredExecutable> stored;  // so that each is read once
   for (cli::Prepared& prepared : workload.prepared) {
     prepared.request.executable = stored[prepared.executable];
     MILLRACE_TRY(cli::CompleteRequest(invocation, files, &prepared).Within(Quote(prepared.request.name)));

@@ -9,7 +9,7 @@
 namespace millrace::compare {
 namespace {
 
-Result<std::uint32_t> Checksum(dfs::DfsClient& files, const dfs::FileInfo& file) {
+Result<std::uint32_t> Checksum(dfs::DfsClient& files, const dfs::FileStatus& file) {
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileReader> reader, files.Open(file.path));
   std::uint32_t sum = 0;
   MILLRACE_TRY(reader->Stream(0, file.length, [&sum](std::string_view bytes) {
@@ -25,14 +25,14 @@ Result<std::string> DigestOutputs(dfs::DfsClient& files, const std::vector<std::
   std::uint32_t digest = 0;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < directories.size(); ++i) {
-    std::vector<dfs::FileInfo> found;
-    const Status listed = files.List(directories[i], [&found](const dfs::FileInfo& file) {
+    std::vector<dfs::FileStatus> found;
+    const Status listed = files.List(directories[i], [&found](const dfs::FileStatus& file) {
       if (!file.directory) found.push_back(file);
       return true;
     });
     if (!listed.ok() && listed.code() != StatusCode::kNotFound) return listed;
-    std::ranges::sort(found, {}, &dfs::FileInfo::path);
-    for (const dfs::FileInfo& file : found) {
+    std::ranges::sort(found, {}, &dfs::FileStatus::path);
+    for (const dfs::FileStatus& file : found) {
       MILLRACE_ASSIGN(const std::uint32_t sum, Checksum(files, file));
       const std::string name = file.path.substr(file.path.rfind('/') + 1);
       digest =

@@ -31,7 +31,7 @@ TEST_F(DescriptionTest, AJobTellsWhatItIs) {
   const Result<JobDescription> description = DescribeJob(job, {{"a.b", "c d"}}, {});
   ASSERT_TRUE(description.ok()) << description.status().message();
   EXPECT_EQ(description->name, "--millrace-describe -- a.b=c d");
-  EXPECT_EQ(description->split_by, SplitBy::kFixedRecords);
+  EXPECT_EQ(description->split_by, SplitBy::kFixed);
   EXPECT_EQ(description->record_bytes, 100u);
 }
 
@@ -85,10 +85,10 @@ TEST_F(DescriptionTest, AJobTellsTheMapperOfEachInput) {
   };
   const auto job = parse(R"([{"split_by":"block","decompresses":true},{"split_by":"file"},{"split_by":"fixed"}])");
   ASSERT_TRUE(job.ok()) << job.status().message();
-  const std::vector<InputCut> cuts = {{SplitBy::kBlock, true}, {SplitBy::kFile}, {SplitBy::kFixedRecords}};
+  const std::vector<DescribedInput> cuts = {{{SplitBy::kBlock, true}}, {{SplitBy::kFile}}, {{SplitBy::kFixed}}};
   EXPECT_EQ(job->mappers, cuts);
   EXPECT_EQ(CutOf(*job, 0), cuts[0]);
-  EXPECT_EQ(CutOf(*parse("[]"), 7), InputCut{SplitBy::kFile}) << "one Map for all";
+  EXPECT_EQ(CutOf(*parse("[]"), 7), DescribedInput{{SplitBy::kFile}}) << "one Map for all";
   for (const char* wrong : {"7", "[7]", "[{}]", R"([{"split_by":"numbers"}])", R"([{"split_by":7}])"})
     EXPECT_EQ(parse(wrong).status().code(), StatusCode::kInvalid) << wrong;
 }

@@ -7,9 +7,9 @@ namespace {
 
 using testing::ElementsAre;
 
-job::JobStatus Job(std::uint32_t number, const std::string& owner, const std::string& name, job::JobState state,
-                   Micros submitted, Micros ended) {
-  job::JobStatus status;
+JobStatus Job(std::uint32_t number, const std::string& owner, const std::string& name, JobState state, Micros submitted,
+              Micros ended) {
+  JobStatus status;
   status.job = JobId{number};
   status.owner = owner;
   status.name = name;
@@ -22,12 +22,12 @@ job::JobStatus Job(std::uint32_t number, const std::string& owner, const std::st
 }
 
 std::vector<std::uint32_t> Picked(const JobFilter& filter) {
-  const std::vector<job::JobStatus> jobs = {Job(1, "ann", "wordcount", job::JobState::kSucceeded, 100, 200),
-                                            Job(2, "bob", "grep words", job::JobState::kFailed, 110, 300),
-                                            Job(3, "ann", "sort", job::JobState::kRunning, 120, 0),
-                                            Job(4, "ann", "wordcount again", job::JobState::kSucceeded, 400, 500)};
+  const std::vector<JobStatus> jobs = {Job(1, "ann", "wordcount", JobState::kSucceeded, 100, 200),
+                                       Job(2, "bob", "grep words", JobState::kFailed, 110, 300),
+                                       Job(3, "ann", "sort", JobState::kRunning, 120, 0),
+                                       Job(4, "ann", "wordcount again", JobState::kSucceeded, 400, 500)};
   std::vector<std::uint32_t> numbers;
-  for (const job::JobStatus& job : filter.Pick(jobs)) numbers.push_back(job.job.value);
+  for (const JobStatus& job : filter.Pick(jobs)) numbers.push_back(job.job.value);
   return numbers;
 }
 
@@ -55,9 +55,9 @@ TEST(JobFilterTest, AStateThatIsNoneNamesThoseThatThereAre) {
 }
 
 TEST(TimeRunTest, FromTheFirstLaunchToTheEndOrNow) {
-  EXPECT_EQ(TimeRun(Job(1, "", "", job::JobState::kSucceeded, 100, 200), 999), 95);
-  EXPECT_EQ(TimeRun(Job(1, "", "", job::JobState::kRunning, 100, 0), 999), 894);
-  job::JobStatus waits = Job(1, "", "", job::JobState::kWaiting, 100, 0);
+  EXPECT_EQ(TimeRun(Job(1, "", "", JobState::kSucceeded, 100, 200), 999), 95);
+  EXPECT_EQ(TimeRun(Job(1, "", "", JobState::kRunning, 100, 0), 999), 894);
+  JobStatus waits = Job(1, "", "", JobState::kWaiting, 100, 0);
   waits.first_launch = 0;
   EXPECT_EQ(TimeRun(waits, 999), 0);
 }

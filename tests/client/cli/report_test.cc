@@ -5,10 +5,10 @@
 namespace millrace::cli {
 namespace {
 
-job::JobStatus Running(double maps, double copy, double reduces) {
-  job::JobStatus status;
+JobStatus Running(double maps, double copy, double reduces) {
+  JobStatus status;
   status.job = JobId{3};
-  status.state = job::JobState::kRunning;
+  status.state = JobState::kRunning;
   status.maps = {10, 2, 4, maps};
   status.reduces = {2, 1, 0, reduces};
   status.copy_fraction = copy;
@@ -38,7 +38,7 @@ TEST(ReportTest, OneHundredMeansDone) {
 }
 
 TEST(ReportTest, TimeLeftFollowsTheFraction) {
-  job::JobStatus status = Running(1, 0.5, 0);  // half of the whole
+  JobStatus status = Running(1, 0.5, 0);  // half of the whole
   status.bytes_read = 20 << 20;
   const std::string line = BarLine(status, 10 * kSecond);
   EXPECT_NE(line.find("2 MiB/s"), std::string::npos) << line;
@@ -50,8 +50,8 @@ TEST(ReportTest, TimeLeftFollowsTheFraction) {
 }
 
 TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
-  job::JobStatus status = Running(1, 1, 1);
-  status.state = job::JobState::kSucceeded;
+  JobStatus status = Running(1, 1, 1);
+  status.state = JobState::kSucceeded;
   status.output = "/out";
   status.submitted = 1000 * kSecond;
   status.ended = 1010 * kSecond;
@@ -64,16 +64,16 @@ TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
 }
 
 TEST(ReportTest, NothingIsSaidOfTheInputOfAJobThatReadsNone) {
-  job::JobStatus status = Running(0.5, 0, 0);
+  JobStatus status = Running(0.5, 0, 0);
   EXPECT_EQ(BarLine(status, 10 * kSecond).find("B/s"), std::string::npos) << BarLine(status, 10 * kSecond);
-  status.state = job::JobState::kSucceeded;
+  status.state = JobState::kSucceeded;
   status.maps_at = {0, 0, 0, 10};
   EXPECT_NE(Summary(status).find("  maps 10, reduces 2\n"), std::string::npos) << Summary(status);
   EXPECT_EQ(Summary(status).find("MB/s"), std::string::npos) << Summary(status);
 }
 
 TEST(ReportTest, MapsThatWereLeftOutAreNamed) {
-  job::JobStatus status = Running(1, 1, 1);
+  JobStatus status = Running(1, 1, 1);
   EXPECT_EQ(LeftOutLines(status), "");
   status.maps_left_out = 3;
   status.left_out = {{4, "/a"}, {7, "/b\n, bytes 1 to 2"}};
@@ -87,7 +87,7 @@ TEST(ReportTest, MapsThatWereLeftOutAreNamed) {
 }
 
 TEST(ReportTest, RecordsThatWereLeftOutAreNamed) {
-  job::JobStatus status = Running(1, 1, 1);
+  JobStatus status = Running(1, 1, 1);
   status.records_left_out = 3;
   status.left_out_records = {{4, "/a\n", 70}, {7, "", 12}};
   EXPECT_EQ(
@@ -101,7 +101,7 @@ TEST(ReportTest, RecordsThatWereLeftOutAreNamed) {
 }
 
 TEST(ReportTest, JsonHoldsAnyBytes) {
-  job::JobStatus status = Running(0, 0, 0);
+  JobStatus status = Running(0, 0, 0);
   status.output = "/\xff";
   const nlohmann::ordered_json json = ToJson(status);
   EXPECT_EQ(json["state"], "running");

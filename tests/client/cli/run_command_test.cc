@@ -70,7 +70,7 @@ TEST(PrepareRunTest, FillsTheRequest) {
                         "job.skip_bad_records=4"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  const job::JobRequest& request = prepared->request;
+  const JobRequest& request = prepared->request;
   EXPECT_EQ(prepared->executable, job);
   EXPECT_EQ(request.name, "wc");
   EXPECT_EQ(request.owner, "tester");
@@ -87,11 +87,31 @@ TEST(PrepareRunTest, FillsTheRequest) {
   EXPECT_EQ(request.skip_bad_records, 4u);
   EXPECT_EQ(request.parameters.size(), 7u);
   EXPECT_EQ(request.token.size(), 32u);
-  options.max_failed_maps = 7;  // --max-failed-maps overrides -D
-  EXPECT_EQ(PrepareRun(console.Make(), options)->request.max_failed_maps, 7u);
-  options.skip_bad_records = 8;
-  EXPECT_EQ(PrepareRun(console.Make(), options)->request.skip_bad_records, 8u);
   EXPECT_NE(request.token, PrepareRun(console.Make(), options)->request.token);
+}
+
+TEST(PrepareRunTest, AFlagOfTheEngineGoesBeforeTheParameter) {
+  const ConsolePipe console;
+  const std::string job = WriteScript(console.directory() + "/job", kJob);
+  RunOptions options;
+  const Words words{job,
+                    "in",
+                    "-o",
+                    "out",
+                    "--max-failed-maps",
+                    "7",
+                    "-D",
+                    "job.max_failed_maps=3",
+                    "-D",
+                    "x=1",
+                    "--skip-bad-records",
+                    "8"};
+  ASSERT_EQ(ParseRunOptions(console.Make(), words, "run", &options), std::nullopt) << console.err();
+  const Result<Prepared> prepared = PrepareRun(console.Make(), options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(prepared->request.max_failed_maps, 7u);
+  EXPECT_EQ(prepared->request.skip_bad_records, 8u);
+  EXPECT_EQ(prepared->request.max_attempts, 4u) << "as always";
 }
 
 TEST(PrepareRunTest, WhatSchedulersAreToldComesFromOptionsAndParameters) {
@@ -110,14 +130,14 @@ TEST(PrepareRunTest, WhatSchedulersAreToldComesFromOptionsAndParameters) {
                         "scheduler.priority=HIGH"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  const job::JobRequest& request = prepared->request;
+  const JobRequest& request = prepared->request;
   EXPECT_EQ(request.owner, "somebody");
   EXPECT_EQ(request.map_time, 30 * kSecond) << "the option goes before the parameter";
   EXPECT_EQ(request.reduce_time, 2 * kSecond);
   EXPECT_EQ(request.locality_waits, (std::vector<Micros>{0, 5 * kSecond, 60 * kSecond}));
   EXPECT_EQ(request.pool, "ads");
   EXPECT_EQ(request.priority, 1);
-  EXPECT_EQ(request.parameters, (job::Parameters{{"x", "1"}})) << "the job does not see them";
+  EXPECT_EQ(request.parameters, (Parameters{{"x", "1"}})) << "the job does not see them";
 }
 
 TEST(PrepareRunTest, WrongWordsForSchedulersAreRefused) {
@@ -205,7 +225,7 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
       R"(echo '{"millrace_job":1,"name":"gen","split_by":"numbers","record_bytes":0,"maps":3,"records":9}')");
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  EXPECT_EQ(prepared->request.description.maps, 3u);
+  EXPECT_EQ(prepared->request.maps, 3u);
   options.inputs = {"in"};
   EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("leave out the input \"in\""),
             std::string::npos);
@@ -225,7 +245,7 @@ TEST(PrepareRunTest, AJobWithMappersHasAnInputForEach) {
   options.inputs = {"users", "orders"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  EXPECT_EQ(prepared->request.description.mappers.size(), 2U);
+  EXPECT_EQ(prepared->request.cuts.size(), 2U);
   options.inputs = {"users", "orders", "more"};
   EXPECT_FALSE(PrepareRun(console.Make(), options).ok());
 }

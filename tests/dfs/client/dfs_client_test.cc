@@ -86,14 +86,14 @@ TEST_F(DfsClientTest, AListOfManyPages) {
     WriteFile(name, name);
     expected.emplace_back(name);
   }
-  Ok(client_->List("/", [&](const FileInfo& info) {
+  Ok(client_->List("/", [&](const FileStatus& info) {
     got.push_back(info.path);
     EXPECT_EQ(info.length, info.path.size());
     return true;
   }));
   EXPECT_EQ(got, expected);
   int seen = 0;
-  Ok(client_->List("/", [&](const FileInfo&) { return ++seen < 3; }));
+  Ok(client_->List("/", [&](const FileStatus&) { return ++seen < 3; }));
   EXPECT_EQ(seen, 3);
 }
 

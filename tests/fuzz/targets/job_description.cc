@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto described = job::ParseDescription("job", line);
   fuzz::Require(described.ok() || described.status().message().find('\n') == std::string::npos,
                 "an error of two lines");
-  const bool numbers = described.ok() && described->split_by == job::SplitBy::kNumbers;
+  const bool numbers = described.ok() && described->split_by == SplitBy::kNumbers;
   fuzz::Require(numbers || !described.ok() || (described->maps == 0 && described->records == 0),
                 "maps without numbers");
   (void)job::ParsePrepared("job", line);

@@ -291,10 +291,10 @@ std::string Describe(const master::FileSystem& files, const master::JobTracker& 
     text += fmt::format("{} {} maps {}/{}/{} reduces {}/{}/{}\n", ToText(id), static_cast<int>(view->state),
                         view->maps.total, view->maps.running, view->maps.done, view->reduces.total,
                         view->reduces.running, view->reduces.done);
-    if (view->state != master::JobState::kRunning) continue;
+    if (view->state != JobState::kRunning) continue;
     const auto attempts = jobs.Attempts(id);
     for (const master::AttemptRecord& attempt : *attempts) {
-      if (attempt.state != master::AttemptState::kRunning) continue;
+      if (attempt.state != AttemptState::kRunning) continue;
       text += fmt::format("  {} on {}\n", ToText(attempt.attempt), attempt.node.value);
     }
   }
