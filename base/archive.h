@@ -21,11 +21,13 @@
 // end and checks pass, so that Finish, at the end, tells the first thing that is wrong.
 //
 // Memory: every element of a list takes at least one byte and is made only once it is its turn, so that a damaged count
-// cannot ask for memory ahead of the bytes. A text is copied only once all of it is known to be there.
+// cannot ask for memory: room is made ahead for 1000 elements at most. A text is copied only once all of it is known to
+// be there. A std::string_view takes a text, too, without a copy: it points into the bytes.
 //
 // Thread rule: values, any thread; one thread at a time for one object. Pure.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -64,6 +66,13 @@ class Writing {
   template <class Value>
   void Enum(Value value, Value /*last*/) {
     out_.U8(static_cast<std::uint8_t>(value));
+  }
+
+  // A u8 of up to eight booleans, the first in the lowest bit. A Reading refuses further bits.
+  void Bits(const std::same_as<bool> auto&... flags) {
+    unsigned bits = 0, at = 0;
+    ((bits |= static_cast<unsigned>(flags) << at++), ...);
+    out_.U8(static_cast<std::uint8_t>(bits));
   }
 
   // A u8 that says whether there is a value; in a Reading `value` is then made, for fields that stand further on.
@@ -147,6 +156,12 @@ class Reading {
     value = static_cast<Value>(read);
   }
 
+  void Bits(std::same_as<bool> auto&... flags) {
+    unsigned bits = in_.U8();
+    ((flags = (bits & 1) != 0, bits >>= 1), ...);
+    if (bits != 0) in_.Fail();
+  }
+
   void Presence(auto& value) {
     bool there = false;
     U8(there);
@@ -160,7 +175,9 @@ class Reading {
     List(values, fields, [](std::uint64_t /*size*/) { return Status::Ok(); });
   }
   void List(auto& values, const auto& fields, const auto& check) {
-    for (std::uint64_t left = Size(check); left > 0 && !in_.failed(); --left) fields(*this, values.emplace_back());
+    const std::uint64_t size = Size(check);
+    if constexpr (requires { values.reserve(kAhead); }) values.reserve(values.size() + std::min(size, kAhead));
+    for (std::uint64_t left = size; left > 0 && !in_.failed(); --left) fields(*this, values.emplace_back());
   }
   template <class Key, class Value>
   void Map(std::map<Key, Value>& map, const auto& fields) {
@@ -227,6 +244,8 @@ class Reading {
     if (size > in_.left()) in_.Fail();
     return in_.failed() ? 0 : size;
   }
+
+  static constexpr std::uint64_t kAhead = 1000;
 
   Decoder in_;
   std::uint32_t version_;

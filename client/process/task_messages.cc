@@ -4,6 +4,8 @@
 
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/task.capnp.h"
+#include "base/protocol/task_fields.h"
+#include "dfs/wire/block_wire.h"
 
 namespace millrace {
 namespace {
@@ -13,29 +15,9 @@ namespace wire = task::wire;
 std::string Str(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
 std::string Str(capnp::Data::Reader data) { return {reinterpret_cast<const char*>(data.begin()), data.size()}; }
 
-dfs::LocatedBlock Decode(dfs::wire::LocatedBlock::Reader in) {
-  dfs::LocatedBlock block;
-  block.id = in.getBlock().getId();
-  block.length = in.getBlock().getLength();
-  block.crc = in.getBlock().getCrc();
-  block.offset = in.getOffset();
-  block.token = std::string(in.getToken().asChars().begin(), in.getToken().size());
-  for (const auto place : in.getReplicas()) {
-    block.replicas.push_back({NodeId{place.getNode()}, Str(place.getHost()), place.getPort(),
-                              Str(place.getLocalSocket()), Str(place.getRack()), Str(place.getDatacenter())});
-  }
-  return block;
-}
-
 InputPiece Decode(wire::InputPiece::Reader in) {
-  InputPiece piece;
-  piece.path = Str(in.getPath());
-  piece.file_length = in.getFileLength();
-  piece.offset = in.getOffset();
-  piece.length = in.getLength();
-  for (const auto block : in.getBlocks()) piece.blocks.push_back(Decode(block));
-  piece.name = Str(in.getName());
-  piece.input = in.getInput();
+  auto piece = ReadMessage<InputPiece>(in, kInputPieceFields);
+  for (const auto block : in.getBlocks()) piece.blocks.push_back(dfs::FromWire(block));
   return piece;
 }
 
@@ -84,7 +66,7 @@ MapLaunch Decode(wire::RunMap::Reader in) {
   const auto link = in.getLink();
   out.link = {link.getBytesPerSecond(), link.getCrossing(), link.getWaited(), link.getMaps()};
   for (const auto place : in.getLeftOut())
-    out.left_out.push_back({place.getInput(), place.getOffset(), place.getNth()});
+    out.left_out.push_back(ReadMessage<task::RecordPlace>(place, kRecordPlaceFields));
   out.record_note = Str(in.getRecordNote());
   return out;
 }
@@ -92,12 +74,8 @@ MapLaunch Decode(wire::RunMap::Reader in) {
 ReduceLaunch Decode(wire::RunReduce::Reader in) {
   ReduceLaunch out;
   DecodeLaunch(in, &out);
-  for (const auto segment : in.getSegments()) {
-    out.segments.push_back(
-        {Str(segment.getFile()),
-         {segment.getOffset(), segment.getLength(), segment.getRawLength(), segment.getRecords(), segment.getCrc(),
-          segment.getCompressed(), segment.getAnyOrder() ? run::RecordOrder::kAny : run::RecordOrder::kByKey}});
-  }
+  for (const auto segment : in.getSegments())
+    out.segments.push_back({Str(segment.getFile()), ReadMessage<run::SegmentInfo>(segment, kSegmentFields)});
   return out;
 }
 
@@ -125,14 +103,7 @@ void Encode(const TaskOutput& output, wire::Output::Builder out) {
   out.setName(output.name);
   out.setBytes(output.file.bytes);
   auto blocks = out.initBlocks(static_cast<capnp::uint>(output.file.blocks.size()));
-  for (capnp::uint i = 0; i < blocks.size(); ++i) {
-    const dfs::WrittenBlock& block = output.file.blocks[i];
-    blocks[i].initBlock().setId(block.id);
-    blocks[i].getBlock().setLength(block.length);
-    blocks[i].getBlock().setCrc(block.crc);
-    auto nodes = blocks[i].initNodes(static_cast<capnp::uint>(block.nodes.size()));
-    for (capnp::uint n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n].value);
-  }
+  for (capnp::uint i = 0; i < blocks.size(); ++i) dfs::ToWire(output.file.blocks[i], blocks[i]);
 }
 
 std::string OneLine(std::string text) {

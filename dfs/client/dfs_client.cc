@@ -295,7 +295,7 @@ class DfsClientImpl final : public DfsClient {
       }
       return request.send().then([&page](capnp::Response<Names::VerifyResults>&& response) {
         page.replicas.clear();
-        for (const auto in : response.getReplicas()) page.replicas.push_back(Read(in));
+        for (const auto in : response.getReplicas()) page.replicas.push_back(FromWire(in));
         page.next = response.getNextBlock();
         page.more = response.getMore();
       });
@@ -313,7 +313,7 @@ class DfsClientImpl final : public DfsClient {
       return request.send().then([&page](capnp::Response<Names::LocateResults>&& response) {
         page.info = FromWire(response.getStatus());
         page.blocks.clear();
-        for (const auto block : response.getBlocks()) page.blocks.push_back(Read(block));
+        for (const auto block : response.getBlocks()) page.blocks.push_back(FromWire(block));
         page.more = response.getMore();
       });
     }));

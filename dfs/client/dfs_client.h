@@ -122,7 +122,7 @@ struct BalanceStatus {
   std::uint64_t bytes_left = 0, moved_blocks = 0, moved_bytes = 0, moving_blocks = 0;
 };
 
-enum class ReplicaFinding { kAsked, kSound, kCorrupt, kAbsent, kUnreachable };  // kAsked: no result yet
+enum class ReplicaFinding { kAsked, kSound, kCorrupt, kAbsent, kUnreachable };  // as on the wire; kAsked: no result yet
 struct CheckedReplica {
   std::uint64_t block = 0;
   NodeId node;  // value 0: no worker has the block

@@ -112,7 +112,7 @@ Result<Lease::NewBlock> Lease::AddBlock(const std::vector<NodeId>& excluded) {
     return request.send().then([&block](capnp::Response<wire::FileLease::AddBlockResults>&& response) {
       block.id = response.getId();
       block.targets.clear();
-      for (const auto target : response.getTargets()) block.targets.push_back(Read(target));
+      for (const auto target : response.getTargets()) block.targets.push_back(FromWire(target));
       const auto token = response.getToken().asChars();
       block.token.assign(token.begin(), token.size());
     });
@@ -133,7 +133,7 @@ Status Lease::Sync(std::size_t first, const std::vector<WrittenBlock>& written) 
     auto request = lease.syncRequest();
     request.setFirst(static_cast<std::uint32_t>(first));
     auto out = request.initBlocks(static_cast<unsigned>(written.size() - first));
-    for (unsigned i = 0; i < out.size(); ++i) Write(written[first + i], out[i]);
+    for (unsigned i = 0; i < out.size(); ++i) ToWire(written[first + i], out[i]);
     return request.send().ignoreResult();
   });
 }
@@ -142,7 +142,7 @@ Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
   const Status completed = Call("complete", [&](wire::FileLease::Client lease) {
     auto request = lease.completeRequest();
     auto out = request.initBlocks(static_cast<unsigned>(blocks.size()));
-    for (unsigned i = 0; i < out.size(); ++i) Write(blocks[i], out[i]);
+    for (unsigned i = 0; i < out.size(); ++i) ToWire(blocks[i], out[i]);
     return request.send().ignoreResult();
   });
   if (completed.code() != StatusCode::kNotFound) return completed;

@@ -7,8 +7,8 @@
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/name.capnp.h"
 #include "dfs/client/dfs_client.h"
+#include "dfs/wire/block_wire.h"
 #include "dfs/wire/file_status_wire.h"
-#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 
@@ -16,10 +16,8 @@ namespace millrace::dfs {
 [[nodiscard]] inline capnp::Data::Reader ToData(std::string_view bytes) {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
-[[nodiscard]] ReplicaHost Read(wire::ReplicaHost::Reader in);
-[[nodiscard]] LocatedBlock Read(wire::LocatedBlock::Reader in);
-[[nodiscard]] CheckedReplica Read(wire::CheckedReplica::Reader in);
-void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out);
+// What a newer master may find counts as kUnreachable.
+[[nodiscard]] CheckedReplica FromWire(wire::CheckedReplica::Reader in);
 // Writes the client's place, so that the master puts the closest replica first.
 void WriteAsker(const ClientOptions& options, wire::Asker::Builder out);
 

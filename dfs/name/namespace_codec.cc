@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/text.h"
 #include "dfs/wire/block_name.h"
 #include "dfs/wire/path.h"
@@ -13,9 +13,7 @@ namespace {
 constexpr std::uint8_t kVersion = 3;
 constexpr std::uint8_t kWithoutModes = 2;
 constexpr std::size_t kNumberBytes = 8;
-constexpr std::size_t kLeastBlockBytes = 13;  // the least that a stored block takes
 enum EntryKind : std::uint8_t { kDirectory = 0, kFile = 1 };
-enum OpenFileFlag : std::uint8_t { kOverwrite = 1, kOrphaned = 2 };
 
 void AppendNumber(std::uint64_t n, std::string* key) {
   for (int shift = 56; shift >= 0; shift -= 8) *key += static_cast<char>(n >> shift);
@@ -33,60 +31,86 @@ std::string BeginKey(std::string_view prefix, std::uint64_t n) {
   return key;
 }
 
-Result<std::uint8_t> ReadVersion(Decoder* in) {
-  const std::uint8_t version = in->U8();
-  if (version == kVersion || version == kWithoutModes) return version;
-  return Corrupt("format version " + std::to_string(version) + ", this program knows " + std::to_string(kWithoutModes) +
-                 " and " + std::to_string(kVersion));
+void VersionField(auto& archive) {
+  archive.Version(kWithoutModes, kVersion, [](int version) {
+    return Corrupt("format version " + std::to_string(version) + ", this program knows " +
+                   std::to_string(kWithoutModes) + " and " + std::to_string(kVersion));
+  });
 }
 
-Status CheckVersion(Decoder* in) { return ReadVersion(in).status(); }
-
-Result<Mode> ReadMode(Decoder* in) {
-  const std::uint64_t mode = in->Varint();
-  if (mode > kAllModeBits) return Corrupt("a mode of " + std::to_string(mode));
-  return static_cast<Mode>(mode);
+void ModeField(auto& archive, auto& mode) {
+  archive.Varint(mode);
+  archive.Check(mode <= kAllModeBits, [&] { return Corrupt("a mode of " + std::to_string(mode)); });
 }
+
+void ShapeFields(auto& archive, auto& replication, auto& block_size) {
+  archive.Varint(replication, block_size);
+  archive.Check(replication >= 1 && replication <= kMaxReplication,
+                [&] { return Corrupt("replication " + std::to_string(replication)); });
+  archive.Check(block_size >= kMinBlockSize && block_size <= kMaxBlockSize,
+                [&] { return Corrupt("block size " + std::to_string(block_size)); });
+}
+
+// A StoredEntry that is written, of parts that the caller has.
+struct EntryParts {
+  const StoredNode& node;
+  std::uint32_t replication = 0;
+  std::uint64_t block_size = 0;
+  const std::vector<Block>& blocks = {};
+};
 
 bool IsValidName(std::string_view name) {
   return !name.empty() && name.size() <= kMaxNameBytes && name != "." && name != ".." &&
          name.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
 }
 
-Status CheckShape(std::uint64_t replication, std::uint64_t block_size) {
-  if (replication < 1 || replication > kMaxReplication) return Corrupt("replication " + std::to_string(replication));
-  if (block_size < kMinBlockSize || block_size > kMaxBlockSize)
-    return Corrupt("block size " + std::to_string(block_size));
-  return Status::Ok();
-}
-
-Encoder BeginEntry(EntryKind kind, const StoredNode& node) {
-  Encoder out;
-  out.U8(kVersion);
-  out.U8(kind);
-  out.Varint(node.id);
-  out.U64(static_cast<std::uint64_t>(node.modified));
-  out.Text(node.owner);
-  out.Text(node.group);
-  out.Varint(node.mode);
-  return out;
-}
-
-Status DecodeFile(Decoder* in, StoredEntry* entry) {
-  const std::uint64_t replication = in->Varint();
-  entry->block_size = in->Varint();
-  const std::uint64_t count = in->Varint();
-  if (in->failed() || count > in->left() / kLeastBlockBytes) return Corrupt("ends too early");
-  MILLRACE_TRY(CheckShape(replication, entry->block_size));
-  entry->replication = static_cast<std::uint32_t>(replication);
-  entry->blocks.resize(count);
-  for (Block& block : entry->blocks) {
-    block.id = in->U64();
-    block.length = in->Varint();
-    block.crc = in->U32();
-    if (block.length > entry->block_size) return Corrupt("a block longer than the block size");
+constexpr auto kEntryFields = [](auto& archive, auto& kind, auto& entry) {
+  VersionField(archive);
+  archive.U8(kind);
+  archive.Check(kind <= kFile, [] { return Corrupt("neither a directory nor a file"); });
+  archive.Varint(entry.node.id);
+  archive.U64(entry.node.modified);
+  archive.Text(entry.node.owner);
+  if (archive.Has(kVersion)) {
+    archive.Text(entry.node.group);
+    ModeField(archive, entry.node.mode);
   }
-  return Status::Ok();
+  if (kind != kFile) return;
+  ShapeFields(archive, entry.replication, entry.block_size);
+  archive.List(entry.blocks, [&](auto& in, auto& block) {
+    in.U64(block.id);
+    in.Varint(block.length);
+    in.U32(block.crc);
+    in.Check(block.length <= entry.block_size, [] { return Corrupt("a block longer than the block size"); });
+  });
+};
+
+constexpr auto kOpenFileFields = [](auto& archive, auto& file) {
+  VersionField(archive);
+  archive.Bits(file.overwrite, file.orphaned);
+  archive.Text(file.path, file.owner, file.writer);
+  archive.U64(file.created);
+  ShapeFields(archive, file.replication, file.block_size);
+  if (archive.Has(kVersion)) ModeField(archive, file.mode);
+};
+
+constexpr auto kSyncedFields = [](auto& archive, auto& synced) {
+  VersionField(archive);
+  archive.Varint(synced.position, synced.length);
+  archive.U32(synced.crc);
+  archive.Check(synced.length <= kMaxBlockSize,
+                [&] { return Corrupt("a block of " + std::to_string(synced.length) + " bytes"); });
+};
+
+constexpr auto kIdLimitFields = [](auto& archive, auto& limit) {
+  VersionField(archive);
+  archive.U64(limit);
+};
+
+std::string Encode(std::uint8_t kind, const EntryParts& entry) {
+  Writing archive;
+  kEntryFields(archive, kind, entry);
+  return archive.Take();
 }
 
 }  // namespace
@@ -120,115 +144,43 @@ Result<OpenKey> DecodeOpenKey(std::string_view key) {
   return decoded;
 }
 
-std::string EncodeDirectory(const StoredNode& node) { return BeginEntry(kDirectory, node).Take(); }
+std::string EncodeDirectory(const StoredNode& node) { return Encode(kDirectory, {.node = node}); }
 
 std::string EncodeFile(const StoredNode& node, std::uint32_t replication, std::uint64_t block_size,
                        const std::vector<Block>& blocks) {
-  Encoder out = BeginEntry(kFile, node);
-  out.Varint(replication);
-  out.Varint(block_size);
-  out.Varint(blocks.size());
-  for (const Block& block : blocks) {
-    out.U64(block.id);
-    out.Varint(block.length);
-    out.U32(block.crc);
-  }
-  return out.Take();
+  return Encode(kFile, {node, replication, block_size, blocks});
 }
 
 Result<StoredEntry> DecodeEntry(std::string_view value) {
-  Decoder in(value);
-  MILLRACE_ASSIGN(const std::uint8_t version, ReadVersion(&in));
-  const std::uint8_t kind = in.U8();
-  if (kind > kFile) return Corrupt("neither a directory nor a file");
+  Reading archive(value);
+  std::uint8_t kind = kDirectory;
   StoredEntry entry;
+  kEntryFields(archive, kind, entry);
+  MILLRACE_TRY(archive.Finish("value"));
   entry.directory = kind == kDirectory;
-  entry.node.id = in.Varint();
-  entry.node.modified = static_cast<Micros>(in.U64());
-  entry.node.owner = in.Text();
-  entry.node.mode = entry.directory ? kDirectoryMode : kFileMode;
-  if (version != kWithoutModes) {
-    entry.node.group = in.Text();
-    MILLRACE_ASSIGN(entry.node.mode, ReadMode(&in));
-  }
-  if (!entry.directory) MILLRACE_TRY(DecodeFile(&in, &entry));
-  MILLRACE_TRY(in.Finish("value"));
+  if (!archive.Has(kVersion)) entry.node.mode = entry.directory ? kDirectoryMode : kFileMode;
   return entry;
 }
 
-std::string EncodeOpenFile(const StoredOpenFile& file) {
-  Encoder out;
-  out.U8(kVersion);
-  out.U8(static_cast<std::uint8_t>((file.overwrite ? kOverwrite : 0) | (file.orphaned ? kOrphaned : 0)));
-  out.Text(file.path);
-  out.Text(file.owner);
-  out.Text(file.writer);
-  out.U64(static_cast<std::uint64_t>(file.created));
-  out.Varint(file.replication);
-  out.Varint(file.block_size);
-  out.Varint(file.mode);
-  return out.Take();
-}
+std::string EncodeOpenFile(const StoredOpenFile& file) { return WriteFields(file, kOpenFileFields); }
 
 Result<StoredOpenFile> DecodeOpenFile(std::string_view value) {
-  Decoder in(value);
-  MILLRACE_ASSIGN(const std::uint8_t version, ReadVersion(&in));
-  StoredOpenFile file;
-  const std::uint8_t flags = in.U8();
-  file.overwrite = (flags & kOverwrite) != 0;
-  file.orphaned = (flags & kOrphaned) != 0;
-  file.path = in.Text();
-  file.owner = in.Text();
-  file.writer = in.Text();
-  file.created = static_cast<Micros>(in.U64());
-  const std::uint64_t replication = in.Varint();
-  file.block_size = in.Varint();
-  if (version != kWithoutModes) {
-    MILLRACE_ASSIGN(file.mode, ReadMode(&in));
-  }
-  MILLRACE_TRY(in.Finish("value"));
-  MILLRACE_TRY(CheckShape(replication, file.block_size));
-  file.replication = static_cast<std::uint32_t>(replication);
-  if (flags > (kOverwrite | kOrphaned)) return Corrupt("unknown flags");
+  MILLRACE_ASSIGN(const StoredOpenFile file, ReadFields<StoredOpenFile>(value, "value", kOpenFileFields));
   const Result<std::string> canonical = CanonicalPath(file.path);
   if (!canonical.ok() || *canonical != file.path) return Corrupt("its path is not canonical");
   return file;
 }
 
-std::string EncodeSynced(const StoredSynced& synced) {
-  Encoder out;
-  out.U8(kVersion);
-  out.Varint(synced.position);
-  out.Varint(synced.length);
-  out.U32(synced.crc);
-  return out.Take();
-}
+std::string EncodeSynced(const StoredSynced& synced) { return WriteFields(synced, kSyncedFields); }
 
 Result<StoredSynced> DecodeSynced(std::string_view value) {
-  Decoder in(value);
-  MILLRACE_TRY(CheckVersion(&in));
-  StoredSynced synced;
-  synced.position = in.Varint();
-  synced.length = in.Varint();
-  synced.crc = in.U32();
-  MILLRACE_TRY(in.Finish("value"));
-  if (synced.length > kMaxBlockSize) return Corrupt("a block of " + std::to_string(synced.length) + " bytes");
-  return synced;
+  return ReadFields<StoredSynced>(value, "value", kSyncedFields);
 }
 
-std::string EncodeIdLimit(std::uint64_t limit) {
-  Encoder out;
-  out.U8(kVersion);
-  out.U64(limit);
-  return out.Take();
-}
+std::string EncodeIdLimit(std::uint64_t limit) { return WriteFields(limit, kIdLimitFields); }
 
 Result<std::uint64_t> DecodeIdLimit(std::string_view value) {
-  Decoder in(value);
-  MILLRACE_TRY(CheckVersion(&in));
-  const std::uint64_t limit = in.U64();
-  MILLRACE_TRY(in.Finish("value"));
-  return limit;
+  return ReadFields<std::uint64_t>(value, "value", kIdLimitFields);
 }
 
 std::string DescribeKey(std::string_view key) {

@@ -1,5 +1,6 @@
 #include "dfs/wire/transfer.h"
 
+#include "base/archive.h"
 #include "base/bytes.h"
 #include "base/crc32c.h"
 
@@ -10,14 +11,78 @@ constexpr std::uint32_t kFlagLast = 1;
 constexpr std::size_t kMaxHostBytes = 255;
 constexpr std::size_t kMaxMessageBytes = 4096;
 
-// Reads the token that may stand at the end of a request.
-Result<std::string> FinishWithToken(Decoder& in, std::string_view what) {
-  const bool shown = in.left() > 0;
-  std::string token = shown ? std::string(in.Text()) : std::string();
-  MILLRACE_TRY(in.Finish(what));
-  if (shown && token.empty()) return Corrupt(std::string(what) + ": its token is empty");
-  return token;
+Status Refusal(std::string_view what, const std::string& why) { return Corrupt(std::string(what) + ": " + why); }
+
+constexpr std::string_view kWriteRequest = "a request to write", kReadRequest = "a request to read",
+                           kFinishRequest = "a request to finish a block", kOpenRequest = "a request to open a block",
+                           kBlockChunks = "a block's checksums", kAck = "an acknowledgement";
+
+// A token stands at the end of a request, unless it is empty.
+void TokenField(auto& archive, auto& token, std::string_view what) {
+  if (!archive.More(!token.empty())) return;
+  archive.Text(token);
+  archive.Check(!token.empty(), [&] { return Refusal(what, "its token is empty"); });
 }
+
+constexpr auto kWriteFields = [](auto& archive, auto& request) {
+  archive.U64(request.block);
+  archive.U32(request.node);
+  archive.List(
+      request.rest,
+      [](auto& in, auto& place) {
+        kPlaceFields(in, place);
+        in.Check(place.host.size() <= kMaxHostBytes,
+                 [] { return Refusal(kWriteRequest, "host or port out of range"); });
+      },
+      [](std::uint64_t size) {
+        if (size <= kMaxPipeline) return Status::Ok();
+        return Refusal(kWriteRequest, "a pipeline of " + std::to_string(size) + " nodes");
+      });
+  archive.Optional(request.expected, kContentFields);
+  TokenField(archive, request.token, kWriteRequest);
+};
+
+constexpr auto kReadFields = [](auto& archive, auto& request) {
+  archive.U64(request.block, request.offset, request.size);
+  TokenField(archive, request.token, kReadRequest);
+};
+
+constexpr auto kFinishFields = [](auto& archive, auto& request) {
+  archive.U64(request.block, request.length);
+  TokenField(archive, request.token, kFinishRequest);
+};
+
+constexpr auto kOpenFields = [](auto& archive, auto& request) {
+  archive.U64(request.block);
+  TokenField(archive, request.token, kOpenRequest);
+};
+
+constexpr auto kChunksFields = [](auto& archive, auto& block) {
+  archive.U64(block.length);
+  archive.Rest(block.crcs, [](auto& in, auto& crc) { in.U32(crc); });
+  archive.Check(block.length <= block.crcs.size() * kChunkBytes && ChunkCount(block.length) == block.crcs.size(),
+                [] { return Refusal(kBlockChunks, "they do not fit its length"); });
+};
+
+constexpr auto kGoodAckFields = [](auto& archive, auto& ack) {
+  archive.U64(ack.length);
+  archive.U8(ack.finished);
+  archive.U32(ack.crc);
+};
+
+struct BadAck {
+  std::vector<NodeId> nodes;
+  std::string_view message;
+};
+constexpr auto kBadAckFields = [](auto& archive, auto& ack) {
+  archive.List(
+      ack.nodes, [](auto& in, auto& node) { in.U32(node); },
+      [](std::uint64_t size) {
+        if (size <= kMaxPipeline) return Status::Ok();
+        return Refusal(kAck, std::to_string(size) + " failed nodes");
+      });
+  archive.Text(ack.message);
+};
 
 }  // namespace
 
@@ -49,150 +114,46 @@ Result<Packet> DecodePacket(std::string_view bytes) {
   return packet;
 }
 
-std::string Encode(const WriteRequest& request) {
-  Encoder out;
-  out.U64(request.block);
-  out.U32(request.node.value);
-  out.Varint(request.rest.size());
-  for (const ReplicaHost& place : request.rest) {
-    out.U32(place.node.value);
-    out.Text(place.host);
-    out.U32(place.port);
-  }
-  out.U8(request.expected.has_value() ? 1 : 0);
-  if (request.expected.has_value()) {
-    out.U64(request.expected->length);
-    out.U32(request.expected->crc);
-  }
-  if (!request.token.empty()) out.Text(request.token);
-  return out.Take();
-}
+std::string Encode(const WriteRequest& request) { return WriteFields(request, kWriteFields); }
 
 Result<WriteRequest> DecodeWriteRequest(std::string_view bytes) {
-  Decoder in(bytes);
-  WriteRequest request;
-  request.block = in.U64();
-  request.node = NodeId{in.U32()};
-  const std::uint64_t count = in.Varint();
-  if (count > kMaxPipeline) return Corrupt("a request to write: a pipeline of " + std::to_string(count) + " nodes");
-  for (std::uint64_t i = 0; i < count; ++i) {
-    ReplicaHost place;
-    place.node = NodeId{in.U32()};
-    place.host = std::string(in.Text());
-    const std::uint32_t port = in.U32();
-    if (place.host.size() > kMaxHostBytes || port > 0xffff)
-      return Corrupt("a request to write: host or port out of range");
-    place.port = static_cast<std::uint16_t>(port);
-    request.rest.push_back(std::move(place));
-  }
-  if (in.U8() != 0) {
-    const std::uint64_t length = in.U64();
-    request.expected = BlockContent{length, in.U32()};
-  }
-  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to write"));
-  return request;
+  return ReadFields<WriteRequest>(bytes, kWriteRequest, kWriteFields);
 }
 
 std::string EncodeAck(const Ack& ack) {
-  Encoder out;
-  if (ack.failure.ok()) {
-    out.U64(ack.length);
-    out.U8(ack.finished ? 1 : 0);
-    out.U32(ack.crc);
-    return out.Take();
-  }
-  out.Varint(ack.failed_nodes.size());
-  for (const NodeId node : ack.failed_nodes) out.U32(node.value);
-  out.Text(std::string_view(ack.failure.message()).substr(0, kMaxMessageBytes));
-  return out.Take();
+  if (ack.failure.ok()) return WriteFields(ack, kGoodAckFields);
+  const std::string_view message = ack.failure.message();
+  return WriteFields(BadAck{ack.failed_nodes, message.substr(0, kMaxMessageBytes)}, kBadAckFields);
 }
 
 Result<Ack> DecodeAck(StatusCode code, std::string_view payload) {
-  Decoder in(payload);
-  Ack ack;
-  if (code == StatusCode::kOk) {
-    ack.length = in.U64();
-    ack.finished = in.U8() != 0;
-    ack.crc = in.U32();
-  } else {
-    const std::uint64_t count = in.Varint();
-    if (count > kMaxPipeline) return Corrupt("an acknowledgement: " + std::to_string(count) + " failed nodes");
-    for (std::uint64_t i = 0; i < count; ++i) ack.failed_nodes.push_back(NodeId{in.U32()});
-    ack.failure = Status(code, std::string(in.Text()));
-  }
-  MILLRACE_TRY(in.Finish("an acknowledgement"));
-  return ack;
+  if (code == StatusCode::kOk) return ReadFields<Ack>(payload, kAck, kGoodAckFields);
+  MILLRACE_ASSIGN(BadAck bad, ReadFields<BadAck>(payload, kAck, kBadAckFields));
+  return Ack{.failure = Status(code, std::string(bad.message)), .failed_nodes = std::move(bad.nodes)};
 }
 
-std::string Encode(const ReadRequest& request) {
-  Encoder out;
-  out.U64(request.block);
-  out.U64(request.offset);
-  out.U64(request.size);
-  if (!request.token.empty()) out.Text(request.token);
-  return out.Take();
-}
+std::string Encode(const ReadRequest& request) { return WriteFields(request, kReadFields); }
 
 Result<ReadRequest> DecodeReadRequest(std::string_view bytes) {
-  Decoder in(bytes);
-  ReadRequest request;
-  request.block = in.U64();
-  request.offset = in.U64();
-  request.size = in.U64();
-  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to read"));
-  return request;
+  return ReadFields<ReadRequest>(bytes, kReadRequest, kReadFields);
 }
 
-std::string Encode(const FinishRequest& request) {
-  Encoder out;
-  out.U64(request.block);
-  out.U64(request.length);
-  if (!request.token.empty()) out.Text(request.token);
-  return out.Take();
-}
+std::string Encode(const FinishRequest& request) { return WriteFields(request, kFinishFields); }
 
 Result<FinishRequest> DecodeFinishRequest(std::string_view bytes) {
-  Decoder in(bytes);
-  FinishRequest request;
-  request.block = in.U64();
-  request.length = in.U64();
-  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to finish a block"));
-  return request;
+  return ReadFields<FinishRequest>(bytes, kFinishRequest, kFinishFields);
 }
 
-std::string Encode(const OpenRequest& request) {
-  Encoder out;
-  out.U64(request.block);
-  if (!request.token.empty()) out.Text(request.token);
-  return out.Take();
-}
+std::string Encode(const OpenRequest& request) { return WriteFields(request, kOpenFields); }
 
 Result<OpenRequest> DecodeOpenRequest(std::string_view bytes) {
-  Decoder in(bytes);
-  OpenRequest request;
-  request.block = in.U64();
-  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to open a block"));
-  return request;
+  return ReadFields<OpenRequest>(bytes, kOpenRequest, kOpenFields);
 }
 
-std::string Encode(const BlockChunks& block) {
-  Encoder out;
-  out.U64(block.length);
-  for (const std::uint32_t crc : block.crcs) out.U32(crc);
-  return out.Take();
-}
+std::string Encode(const BlockChunks& block) { return WriteFields(block, kChunksFields); }
 
 Result<BlockChunks> DecodeBlockChunks(std::string_view bytes) {
-  Decoder in(bytes);
-  BlockChunks block;
-  block.length = in.U64();
-  if (block.length > bytes.size() * kChunkBytes || ChunkCount(block.length) != in.left() / 4) {
-    return Corrupt("a block's checksums: they do not fit its length");
-  }
-  block.crcs.reserve(in.left() / 4);
-  while (in.left() >= 4) block.crcs.push_back(in.U32());
-  MILLRACE_TRY(in.Finish("a block's checksums"));
-  return block;
+  return ReadFields<BlockChunks>(bytes, kBlockChunks, kChunksFields);
 }
 
 std::string EncodeCrc(std::uint32_t crc) {

@@ -61,6 +61,17 @@ struct Packet {
 [[nodiscard]] std::string EncodePacket(const Packet& packet);
 [[nodiscard]] Result<Packet> DecodePacket(std::string_view bytes);
 
+// The fields of a ReplicaHost and of a BlockContent in requests and tokens (base/archive.h).
+inline constexpr auto kPlaceFields = [](auto& archive, auto& place) {
+  archive.U32(place.node);
+  archive.Text(place.host);
+  archive.U32(place.port);
+};
+inline constexpr auto kContentFields = [](auto& archive, auto& content) {
+  archive.U64(content.length);
+  archive.U32(content.crc);
+};
+
 struct WriteRequest {
   std::uint64_t block = 0;
   NodeId node;                    // the receiver, which uses it as its own name

@@ -2,47 +2,28 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "dfs/wire/transfer.h"
 
 namespace millrace::dfs {
 namespace {
 
-std::string EncodeTerms(const WriteOrder& order) {
-  Encoder out;
-  out.U8(order.copy_of.has_value() ? 1 : 0);
-  out.Varint(order.pipeline.size());
-  for (const ReplicaHost& place : order.pipeline) {
-    out.U32(place.node.value);
-    out.Text(place.host);
-    out.U32(place.port);
-  }
-  if (order.copy_of.has_value()) {
-    out.U64(order.copy_of->length);
-    out.U32(order.copy_of->crc);
-  }
-  return out.Take();
-}
+constexpr auto kTerms = [](auto& archive, auto& order) {
+  archive.Presence(order.copy_of);
+  archive.List(order.pipeline, kPlaceFields, [](std::uint64_t size) {
+    if (size <= kMaxPipeline) return Status::Ok();
+    return Invalid("the token names a pipeline of " + std::to_string(size) + " nodes");
+  });
+  if (order.copy_of) kContentFields(archive, *order.copy_of);
+};
 
 Result<WriteOrder> Decode(const tls::TokenSays& says) {
-  Decoder in(says.terms);
-  WriteOrder order;
-  order.subject = says.subject;
-  const bool copy = in.U8() != 0;
-  const std::uint64_t count = in.Varint();
-  if (count > kMaxPipeline) return Invalid("the token names a pipeline of " + std::to_string(count) + " nodes");
-  for (std::uint64_t i = 0; i < count; ++i) {
-    ReplicaHost place;
-    place.node = NodeId{in.U32()};
-    place.host = std::string(in.Text());
-    place.port = static_cast<std::uint16_t>(in.U32());
-    order.pipeline.push_back(std::move(place));
+  Result<WriteOrder> order = ReadFields<WriteOrder>(says.terms, "a token", kTerms);
+  if (order.ok()) {
+    order->subject = says.subject;
+  } else if (order.status().code() == StatusCode::kCorrupt) {
+    return Invalid("the token is of another version");
   }
-  if (copy) {
-    const std::uint64_t length = in.U64();
-    order.copy_of = BlockContent{length, in.U32()};
-  }
-  if (!in.Finish("a token").ok()) return Invalid("the token is of another version");
   return order;
 }
 
@@ -69,7 +50,7 @@ Status CheckPeer(const WriteOrder& order, const Shown& shown) {
 }  // namespace
 
 std::string MakeWriteToken(const tls::TokenKey& key, std::uint64_t block, const WriteOrder& order, Micros until) {
-  return key.MakeToken(block, order.subject, until, tls::TokenUse::kWrite, EncodeTerms(order));
+  return key.MakeToken(block, order.subject, until, tls::TokenUse::kWrite, WriteFields(order, kTerms));
 }
 
 Result<WriteOrder> CheckWriteToken(const tls::TokenKey& key, std::string_view token, std::uint64_t block,

@@ -3,22 +3,25 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/units.h"
 
 namespace millrace::master {
 namespace {
 
 constexpr std::string_view kKey = "doubt";
-constexpr std::uint8_t kVersion = 1;
+constexpr std::string_view kWhat = "the database's record of doubt";
 
-std::string Encode(DoubtCause cause, Micros until) {  // 0: announced
-  Encoder out;
-  out.U8(kVersion);
-  out.U8(static_cast<std::uint8_t>(cause));
-  out.Varint(static_cast<std::uint64_t>(until));
-  return out.Take();
-}
+struct DoubtRecord {
+  DoubtCause cause = {};
+  Micros until = 0;  // 0: announced
+};
+
+constexpr auto kDoubtRecord = [](auto& archive, auto& record) {
+  archive.Version(1, 1, [](int) { return Corrupt(std::string(kWhat) + " is not understood"); });
+  archive.Enum(record.cause, DoubtCause::kSetBack);
+  archive.Varint(record.until);
+};
 
 std::string_view InWords(DoubtCause cause) {
   switch (cause) {
@@ -34,27 +37,23 @@ std::string_view InWords(DoubtCause cause) {
 
 }  // namespace
 
-void Doubt::Announce(DoubtCause cause, WriteBatch* batch) { batch->Put(std::string(kKey), Encode(cause, 0)); }
+void Doubt::Announce(DoubtCause cause, WriteBatch* batch) {
+  batch->Put(std::string(kKey), WriteFields(DoubtRecord{cause}, kDoubtRecord));
+}
 
 Status Doubt::Load(const KeyValueStore& store) {
   MILLRACE_ASSIGN(const std::optional<std::string> stored, store.Get(kKey));
   if (!stored) return Status::Ok();
-  Decoder in(*stored);
-  const bool known = in.U8() == kVersion;
-  const std::uint8_t cause = in.U8();
-  const auto until = static_cast<Micros>(in.Varint());
-  if (!known || cause > static_cast<std::uint8_t>(DoubtCause::kSetBack))
-    return Corrupt("the database's record of doubt is not understood");
-  MILLRACE_TRY(in.Finish("the database's record of doubt"));
-  cause_ = static_cast<DoubtCause>(cause);
-  if (until != 0) until_ = until;
+  MILLRACE_ASSIGN(const DoubtRecord record, ReadFields<DoubtRecord>(*stored, kWhat, kDoubtRecord));
+  cause_ = record.cause;
+  if (record.until != 0) until_ = record.until;
   return Status::Ok();
 }
 
 void Doubt::Begin(DoubtCause cause, Micros now, Micros length, WriteBatch* batch) {
   cause_ = cause;
   until_ = std::max(until_.value_or(0), now + length);
-  batch->Put(std::string(kKey), Encode(cause, *until_));
+  batch->Put(std::string(kKey), WriteFields(DoubtRecord{cause, *until_}, kDoubtRecord));
 }
 
 bool Doubt::EndIfOver(Micros now, WriteBatch* batch) {

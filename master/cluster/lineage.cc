@@ -4,14 +4,22 @@
 #include <optional>
 #include <string>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 
 namespace millrace::master {
 namespace {
 
 constexpr std::string_view kLives = "lives";
 constexpr std::string_view kNumber = "moment";
-constexpr std::uint8_t kVersion = 1;
+constexpr std::string_view kWhat = "the database's list of the master's lives";
+
+constexpr auto kMoments = [](auto& archive, auto& moments) {
+  archive.Version(1, 1, [](int) { return Corrupt(std::string(kWhat) + " has another version"); });
+  archive.List(moments, [](auto& in, auto& moment) {
+    in.U64(moment.life);
+    in.Varint(moment.number);
+  });
+};
 
 }  // namespace
 
@@ -21,14 +29,8 @@ Status Lineage::Load(const KeyValueStore& store) {
   if (!lives && !number) return Status::Ok();  // of a version that counted none
   const auto last = number ? ParseKeyNumber(*number) : std::nullopt;
   if (!lives || !last) return Corrupt("the database's count of moments is not understood");
-  Decoder in(*lives);
-  if (in.U8() != kVersion) return Corrupt("the database's list of the master's lives has another version");
-  for (std::uint64_t left = in.Varint(); left > 0 && in.left() > 0; --left) {
-    const std::uint64_t life = in.U64();
-    ended_.push_back({life, in.Varint()});
-  }
-  MILLRACE_TRY(in.Finish("the database's list of the master's lives"));
-  if (ended_.empty()) return Corrupt("the database's list of the master's lives is empty");
+  MILLRACE_ASSIGN(ended_, ReadFields<std::deque<Moment>>(*lives, kWhat, kMoments));
+  if (ended_.empty()) return Corrupt(std::string(kWhat) + " is empty");
   ended_.back().number = *last;
   now_.number = *last;
   return Status::Ok();
@@ -37,16 +39,9 @@ Status Lineage::Load(const KeyValueStore& store) {
 void Lineage::Begin(std::uint64_t life, WriteBatch* batch) {
   now_ = {life, now_.number + 1};
   if (ended_.size() >= kMostLives) ended_.pop_front();
-  Encoder out;
-  out.U8(kVersion);
-  out.Varint(ended_.size() + 1);
-  for (const Moment& ended : ended_) {
-    out.U64(ended.life);
-    out.Varint(ended.number);
-  }
-  out.U64(now_.life);
-  out.Varint(now_.number);
-  batch->Put(std::string(kLives), out.Take());
+  std::deque<Moment> lives = ended_;
+  lives.push_back(now_);
+  batch->Put(std::string(kLives), WriteFields(lives, kMoments));
   batch->Put(std::string(kNumber), KeyNumber(now_.number));
 }
 

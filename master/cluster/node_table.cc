@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 
 namespace millrace::master {
 namespace {
@@ -16,46 +16,29 @@ constexpr std::uint8_t kNameless = 2;     // has no name and no release either
 
 NodeId After(NodeId node) { return NodeId{node.value + 1}; }
 
-std::string Encode(const NodeRecord& record) {
-  Encoder out;
-  out.U8(kVersion);
-  const WorkerFacts& f = record.facts;
-  for (const std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) out.Text(*text);
-  for (const std::uint64_t n :
-       {std::uint64_t{f.port}, std::uint64_t{f.map_slots}, std::uint64_t{f.reduce_slots}, f.incarnation,
-        std::uint64_t{record.draining}, static_cast<std::uint64_t>(record.lost_at)}) {
-    out.Varint(n);
+constexpr std::string_view kWhat = "the database's record of a worker";
+
+Status NotUnderstood() { return Corrupt(std::string(kWhat) + ": key or version not understood"); }
+
+constexpr auto kRecord = [](auto& archive, auto& record) {
+  archive.Version(kNameless, kVersion, [](int) { return NotUnderstood(); });
+  auto& f = record.facts;
+  archive.Text(f.storage, f.host, f.local_socket, f.rack, f.datacenter);
+  archive.Varint(f.port, f.map_slots, f.reduce_slots, f.incarnation, record.draining, record.lost_at);
+  if (archive.Has(kUncertified)) {
+    archive.Text(f.name, f.release.version);
+    archive.Varint(f.release.protocol);
   }
-  out.Text(f.name);
-  out.Text(f.release.version);
-  out.Varint(f.release.protocol);
-  out.Text(f.certificate);
-  return out.Take();
-}
+  if (archive.Has(kVersion)) archive.Text(f.certificate);
+};
+
+std::string Encode(const NodeRecord& record) { return WriteFields(record, kRecord); }
 
 Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
-  const std::string what = "the database's record of a worker";
   const auto number = ParseKeyNumber(key.substr(kPrefix.size()));
-  Decoder in(value);
-  const std::uint8_t version = in.U8();
-  if (!number || version < kNameless || version > kVersion) return Corrupt(what + ": key or version not understood");
-  NodeRecord record;
+  if (!number) return NotUnderstood();
+  MILLRACE_ASSIGN(NodeRecord record, ReadFields<NodeRecord>(value, kWhat, kRecord));
   record.number = NodeId{static_cast<std::uint32_t>(*number)};
-  WorkerFacts& f = record.facts;
-  for (std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) *text = in.Text();
-  f.port = static_cast<std::uint16_t>(in.Varint());
-  f.map_slots = static_cast<std::uint32_t>(in.Varint());
-  f.reduce_slots = static_cast<std::uint32_t>(in.Varint());
-  f.incarnation = in.Varint();
-  record.draining = in.Varint() != 0;
-  record.lost_at = static_cast<Micros>(in.Varint());
-  if (version >= kUncertified) {
-    f.name = in.Text();
-    f.release.version = in.Text();
-    f.release.protocol = static_cast<std::uint32_t>(in.Varint());
-  }
-  if (version >= kVersion) f.certificate = in.Text();
-  MILLRACE_TRY(in.Finish(what));
   return record;
 }
 

@@ -6,14 +6,25 @@
 #include <tuple>
 #include <utility>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 #include "base/file.h"
 #include "base/tls/certificates.h"
 
 namespace millrace::master {
 namespace {
 
-constexpr std::uint8_t kFormat = 1;
+struct FileRecord {
+  bool has_copy = false;
+  std::string copy;
+  Micros taken = 0, refused = 0;
+};
+
+constexpr auto kFileRecord = [](auto& archive, auto& record) {
+  archive.Version(1, 1, [](int) { return Corrupt("another version"); });
+  archive.U8(record.has_copy);
+  archive.Text(record.copy);
+  archive.U64(record.taken, record.refused);
+};
 
 // Files with equal stamps are taken for equal. The stamp of a file that cannot be looked at is the error number alone.
 using Stamp = std::tuple<int, std::uint64_t, std::uint64_t, std::int64_t, std::int64_t>;
@@ -56,15 +67,11 @@ std::unique_ptr<WatchedFile> WatchFile(std::string path) { return std::make_uniq
 Status CheckedFile::Start(const KeyValueStore& store, Micros now, const Take& take) {
   if (file_ == nullptr) return Status::Ok();
   if (const Result<std::optional<std::string>> record = store.Get(key_); record.ok() && *record) {
-    Decoder in(**record);
-    const bool known = in.U8() == kFormat, has_copy = in.U8() != 0;
-    std::string copy(in.Text());
-    const auto taken = static_cast<Micros>(in.U64()), refused = static_cast<Micros>(in.U64());
     // One that is not understood is no copy, and no reason not to start.
-    if (known && in.Finish(key_).ok()) {
-      if (has_copy) copy_ = std::move(copy);
-      taken_ = taken;
-      refused_ = refused;
+    if (Result<FileRecord> kept = ReadFields<FileRecord>(**record, key_, kFileRecord); kept.ok()) {
+      if (kept->has_copy) copy_ = std::move(kept->copy);
+      taken_ = kept->taken;
+      refused_ = kept->refused;
     }
   }
   const Result<std::string> text = file_->Read();
@@ -98,13 +105,7 @@ Status CheckedFile::Note(Micros now, const Status& taken, const std::string& tex
 
 void CheckedFile::Keep(WriteBatch* batch) {
   if (!std::exchange(unkept_, false)) return;
-  Encoder out;
-  out.U8(kFormat);
-  out.U8(copy_ ? 1 : 0);
-  out.Text(copy_.value_or(""));
-  out.U64(static_cast<std::uint64_t>(taken_));
-  out.U64(static_cast<std::uint64_t>(refused_));
-  batch->Put(key_, out.Take());
+  batch->Put(key_, WriteFields(FileRecord{copy_.has_value(), copy_.value_or(""), taken_, refused_}, kFileRecord));
 }
 
 std::string CheckedFile::Line(const std::string& otherwise) const {

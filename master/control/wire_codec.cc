@@ -3,20 +3,42 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/protocol/task_fields.h"
 #include "base/text.h"
 #include "dfs/name/placement.h"
+#include "dfs/wire/block_wire.h"
 #include "master/jobs/answer_budget.h"
 
 namespace millrace::master {
 
-sched::RecordPlace Read(task::wire::RecordPlace::Reader in) { return {in.getInput(), in.getOffset(), in.getNth()}; }
+namespace {
+
+constexpr auto kWorkerFields = [](auto& message, auto& facts) {
+  MILLRACE_WIRE(message, Storage, facts.storage);
+  MILLRACE_WIRE(message, Host, facts.host);
+  MILLRACE_WIRE(message, Port, facts.port);
+  MILLRACE_WIRE(message, LocalSocket, facts.local_socket);
+  MILLRACE_WIRE(message, Sandbox, facts.sandbox);
+  MILLRACE_WIRE(message, Rack, facts.rack);
+  MILLRACE_WIRE(message, Datacenter, facts.datacenter);
+  MILLRACE_WIRE(message, MapSlots, facts.map_slots);
+  MILLRACE_WIRE(message, ReduceSlots, facts.reduce_slots);
+  MILLRACE_WIRE(message, Incarnation, facts.incarnation);
+  MILLRACE_WIRE(message, Name, facts.name);
+  MILLRACE_WIRE(message, Version, facts.release.version);
+  MILLRACE_WIRE(message, Protocol, facts.release.protocol);
+  MILLRACE_WIRE(message, Cores, facts.cores);
+  MILLRACE_WIRE(message, Machine, facts.machine);
+};
+
+}  // namespace
+
+sched::RecordPlace Read(task::wire::RecordPlace::Reader in) {
+  return ReadMessage<sched::RecordPlace>(in, kRecordPlaceFields);
+}
 
 void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out) {
-  for (unsigned i = 0; i < out.size(); ++i) {
-    out[i].setInput(records[i].input);
-    out[i].setOffset(records[i].offset);
-    out[i].setNth(records[i].nth);
-  }
+  for (unsigned i = 0; i < out.size(); ++i) WriteMessage(records[i], out[i], kRecordPlaceFields);
 }
 
 std::vector<AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in) {
@@ -35,19 +57,11 @@ std::vector<NodeId> ReadNodes(capnp::List<std::uint32_t>::Reader in) {
   return nodes;
 }
 
-void Write(const dfs::Block& block, dfs::wire::Block::Builder out) {
-  out.setId(block.id);
-  out.setLength(block.length);
-  out.setCrc(block.crc);
-}
+void Write(const dfs::Block& block, dfs::wire::Block::Builder out) { WriteMessage(block, out, dfs::kBlockFields); }
 
 void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out) {
-  out.setNode(node.number.value);
-  out.setHost(node.facts.host);
-  out.setPort(node.facts.port);
-  out.setLocalSocket(node.facts.local_socket);
-  out.setRack(node.facts.rack);
-  out.setDatacenter(node.facts.datacenter);
+  const WorkerFacts& f = node.facts;
+  dfs::ToWire({node.number, f.host, f.port, f.local_socket, f.rack, f.datacenter}, out);
 }
 
 void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, const tls::Grant& grant,
@@ -75,18 +89,14 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 
 std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in) {
   std::vector<dfs::WrittenBlock> blocks;
-  for (const auto block : in) {
-    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), ReadNodes(block.getNodes()),
-                              block.getBlock().getCrc()};
-    blocks.push_back(std::move(written));
-  }
+  for (const auto block : in) blocks.push_back(dfs::FromWire(block));
   return blocks;
 }
 
 std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in) {
   std::vector<dfs::Block> blocks;
   blocks.reserve(in.size());
-  for (const auto block : in) blocks.push_back({block.getId(), block.getLength(), block.getCrc()});
+  for (const auto block : in) blocks.push_back(ReadMessage<dfs::Block>(block, dfs::kBlockFields));
   return blocks;
 }
 
@@ -106,22 +116,9 @@ void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out) {
 
 Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   constexpr std::uint32_t kMostSlots = 4096;
-  WorkerFacts facts;
-  facts.storage = ToString(in.getStorage());
-  facts.host = ToString(in.getHost());
-  facts.port = in.getPort();
-  facts.local_socket = ToString(in.getLocalSocket());
-  facts.sandbox = ToString(in.getSandbox());
-  facts.rack = ToString(in.getRack());
-  facts.datacenter = ToString(in.getDatacenter());
-  facts.map_slots = in.getMapSlots();
-  facts.reduce_slots = in.getReduceSlots();
-  facts.incarnation = in.getIncarnation();
-  facts.name = ToString(in.getName());
-  facts.release = {ToString(in.getVersion()), in.getProtocol()};
   constexpr double kMostCores = 1e5;
-  if (in.getCores() > 0 && in.getCores() <= kMostCores) facts.cores = in.getCores();
-  facts.machine = ToString(in.getMachine());
+  auto facts = ReadMessage<WorkerFacts>(in, kWorkerFields);
+  if (!(facts.cores > 0 && facts.cores <= kMostCores)) facts.cores = 0;
   if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
   if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
     return Invalid("register worker " + facts.host + ": more than 4096 slots");
@@ -133,24 +130,7 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   return facts;
 }
 
-void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
-  const WorkerFacts& facts = node.facts;
-  out.setStorage(facts.storage);
-  out.setHost(facts.host);
-  out.setPort(facts.port);
-  out.setLocalSocket(facts.local_socket);
-  out.setSandbox(facts.sandbox);
-  out.setRack(facts.rack);
-  out.setDatacenter(facts.datacenter);
-  out.setMapSlots(facts.map_slots);
-  out.setReduceSlots(facts.reduce_slots);
-  out.setIncarnation(facts.incarnation);
-  out.setName(facts.name);
-  out.setVersion(facts.release.version);
-  out.setProtocol(facts.release.protocol);
-  out.setCores(facts.cores);
-  out.setMachine(facts.machine);
-}
+void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) { WriteMessage(node.facts, out, kWorkerFields); }
 
 Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
   return FromWire(in, kMostCountersOfTask + 1);  // one too many is enough to refuse them
@@ -175,12 +155,7 @@ namespace {
 
 void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
                 const tls::Grant& grant, AnswerBudget& budget, task::wire::InputPiece::Builder out) {
-  out.setPath(ToData(split.path));
-  out.setName(ToData(split.name));
-  out.setFileLength(split.file_length);
-  out.setOffset(split.offset);
-  out.setLength(split.length);
-  out.setInput(split.input);
+  WriteMessage(split, out, kInputPieceFields);
   std::vector<FileSystem::Located> located;
   std::uint64_t offset = split.first_block_offset;
   for (const dfs::Block& block : split.blocks) {

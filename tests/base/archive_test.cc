@@ -147,6 +147,18 @@ TEST(ArchiveTest, TheTypePicksTheEncoding) {
             std::tuple("ab", true, -2.0, 200u, 5));
 }
 
+TEST(ArchiveTest, BooleansCanShareAByte) {
+  struct Flags {
+    bool first = true, second = false, third = true;
+  };
+  const auto fields = [](auto& archive, auto& of) { archive.Bits(of.first, of.second, of.third); };
+  EXPECT_EQ(WriteFields(Flags(), fields), "\x05");
+  const Result<Flags> read = ReadFields<Flags>("\x06", "flags", fields);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(std::tuple(read->first, read->second, read->third), std::tuple(false, true, true));
+  EXPECT_FALSE(ReadFields<Flags>("\x08", "flags", fields).ok()) << "a fourth";
+}
+
 TEST(ArchiveTest, AListCanReachToTheEnd) {
   using namespace std::string_view_literals;
   const auto fields = [](auto& archive, auto& numbers) {
@@ -236,6 +248,13 @@ TEST(ArchiveTest, ACountTakesNoMemoryAheadOfItsElements) {
   fields(damaged, parts);
   EXPECT_FALSE(damaged.Finish("parts").ok());
   EXPECT_EQ(parts.size(), 1u);
+
+  const std::string many = "\x88\x27\xff\x7f" + std::string(6000, 'x');  // 5,000 parts; the first is too long
+  Reading of_many(many);
+  std::vector<Part> first;
+  fields(of_many, first);
+  EXPECT_FALSE(of_many.Finish("parts").ok());
+  EXPECT_LE(first.capacity(), 1000u);
 
   std::map<std::string, std::int64_t> map;
   Reading of_map("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");

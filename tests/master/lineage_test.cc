@@ -7,6 +7,7 @@
 
 #include "master/cluster/doubt.h"
 #include "tests/fakes/memory_store.h"
+#include "tests/hex.h"
 
 namespace millrace::master {
 namespace {
@@ -147,6 +148,21 @@ TEST(DoubtTest, WhatIsNotUnderstoodIsRefused) {
     ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
     EXPECT_EQ(Doubt().Load(*store).code(), StatusCode::kCorrupt) << text;
   }
+}
+
+TEST(LineageTest, ItsListHasTheBytesOfItsFieldsInTheirOrder) {
+  const Store store = MakeMemoryStore();
+  Life(*store, 7).Advance();
+  Life now(*store, 258);
+  EXPECT_EQ(*store->Get("lives"), Hex("01 02 0700000000000000 02 0201000000000000 03"));
+}
+
+TEST(DoubtTest, ItsRecordHasTheBytesOfItsFieldsInTheirOrder) {
+  WriteBatch batch;
+  Doubt().Begin(DoubtCause::kRepaired, 200, 100, &batch);
+  EXPECT_EQ(batch.changes().back().value, Hex("01 01 ac02"));
+  Doubt::Announce(DoubtCause::kSetBack, &batch);
+  EXPECT_EQ(batch.changes().back().value, Hex("01 02 00"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "tests/fakes/memory_store.h"
+#include "tests/hex.h"
 #include "tests/node_ids.h"
 
 namespace millrace::master {
@@ -218,6 +219,37 @@ TEST(NodeTableTest, ADamagedRecordIsCorrupt) {
   ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
   NodeTable table;
   EXPECT_EQ(table.Load(*store).code(), StatusCode::kCorrupt);
+}
+
+TEST(NodeTableTest, ARecordHasTheBytesOfItsFieldsInTheirOrder) {
+  NodeTable table;
+  WriteBatch batch;
+  WorkerFacts facts{"s1", "h1", 7701, "@s", "r", "d", 4, 2, 300};
+  facts.name = "two";
+  facts.release = {"1.2.3", 7};
+  facts.certificate = "c";
+  table.Admit(facts, &batch);
+  ASSERT_TRUE(table.NoteLost(1_n, 5, &batch).ok());
+  ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
+  const std::string bytes =
+      Hex("04  02's1' 02'h1' 02'@s' 01'r' 01'd'"  // version, storage, host, local socket, rack, data centre
+          "  953c 04 02 ac02 01 05"          // port, slots of maps and reduces, incarnation, draining, when it was lost
+          "  03'two' 05'1.2.3' 07  01'c'");  // name, version, protocol, certificate
+  EXPECT_EQ(batch.changes().back().value, bytes);
+
+  const auto load = [](std::string_view hex) {
+    const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+    WriteBatch old;
+    old.Put("w/" + KeyNumber(5), Hex(hex));
+    EXPECT_TRUE(store->Write(old, Durability::kSynced).ok());
+    NodeTable read;
+    EXPECT_TRUE(read.Load(*store).ok()) << hex;
+    return read;
+  };
+  const NodeTable third = load("03 02's1' 00 00 00 00  01 01 01 01 00 05  03'two' 00 07");
+  EXPECT_EQ(third.Find(5_n)->facts.name, "two");
+  EXPECT_EQ(third.Find(5_n)->lost_at, 5);
+  EXPECT_EQ(third.Find(5_n)->facts.certificate, "");
 }
 
 }  // namespace

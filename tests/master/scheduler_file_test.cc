@@ -11,6 +11,7 @@
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
 #include "tests/fakes/memory_store.h"
+#include "tests/hex.h"
 #include "tests/master/fake_watched_file.h"
 
 namespace millrace::master {
@@ -122,6 +123,14 @@ TEST_F(SchedulerFileTest, AWrongFileAtALaterStartLeavesTheLastGoodOneInForceUnti
   EXPECT_FALSE(third.settings().Of<sched::EdfSettings>().exclusive);
   EXPECT_THAT(third.Line(), AllOf(HasSubstr("is refused since 2026-02-08T20:00:00Z: scheduler.toml: no such file"),
                                   HasSubstr("the copy of what it said on 2026-02-04T17:00:00Z")));
+}
+
+TEST_F(SchedulerFileTest, ACopyHasTheBytesOfItsFieldsInTheirOrder) {
+  SchedulerFile file = Make("# x");
+  file.Load(*store_, 300);
+  Keep(file);
+  // format, whether there is a copy, the copy, when it was taken, since when the file is refused
+  EXPECT_EQ(**store_->Get("scheduler_file"), Hex("01 01 03'# x' 2c01000000000000 0000000000000000"));
 }
 
 // A copy that this version does not understand is none, and keeps no master from starting.

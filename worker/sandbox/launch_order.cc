@@ -5,21 +5,28 @@
 
 #include <cstring>
 
-#include "base/bytes.h"
+#include "base/archive.h"
 
 namespace millrace::sandbox {
 namespace {
 
-void WriteTexts(Encoder& out, const std::vector<std::string>& texts) {
-  out.Varint(texts.size());
-  for (const std::string& text : texts) out.Text(text);
-}
+constexpr auto kText = [](auto& archive, auto& text) { archive.Text(text); };
 
-std::vector<std::string> ReadTexts(Decoder& in) {
-  std::vector<std::string> texts;
-  for (std::uint64_t left = in.Varint(); left > 0 && !in.failed(); --left) texts.emplace_back(in.Text());
-  return texts;
-}
+// Whether there is a user to become stands among the flags; the user follows them, 0 if there is none.
+constexpr auto kOrder = [](auto& archive, auto& order, auto& has_user, auto& user) {
+  archive.Text(order.executable);
+  archive.List(order.arguments, kText);
+  archive.List(order.environment, kText);
+  archive.U8(order.user_namespace, has_user, order.own_view, order.own_processes, order.own_host_name);
+  archive.U8(order.landlock, order.filter_tells);
+  archive.U32(user);
+  archive.List(order.readable, kText);
+  archive.List(order.writable, kText);
+  archive.List(order.hidden, kText);
+  archive.Varint(order.tmp_bytes, order.processes);
+  archive.U32(order.cgroups);
+  archive.Text(order.filter);
+};
 
 }  // namespace
 
@@ -45,40 +52,21 @@ std::optional<LaunchReport> ReceiveReport(int socket, int flags) {
 }
 
 std::string Encode(const LaunchOrder& order) {
-  Encoder out;
-  out.Text(order.executable);
-  WriteTexts(out, order.arguments);
-  WriteTexts(out, order.environment);
-  for (const bool flag : {order.user_namespace, order.user.has_value(), order.own_view, order.own_processes,
-                          order.own_host_name, order.landlock, order.filter_tells})
-    out.U8(flag ? 1 : 0);
-  out.U32(order.user.value_or(0));
-  for (const auto* texts : {&order.readable, &order.writable, &order.hidden}) WriteTexts(out, *texts);
-  out.Varint(order.tmp_bytes);
-  out.Varint(order.processes);
-  out.U32(order.cgroups);
-  out.Text(order.filter);
-  return out.Take();
+  const bool has_user = order.user.has_value();
+  const uid_t user = order.user.value_or(0);
+  Writing archive;
+  kOrder(archive, order, has_user, user);
+  return archive.Take();
 }
 
 Result<LaunchOrder> DecodeLaunchOrder(std::string_view bytes) {
-  Decoder in(bytes);
+  Reading archive(bytes);
   LaunchOrder order;
-  order.executable = in.Text();
-  order.arguments = ReadTexts(in);
-  order.environment = ReadTexts(in);
   bool has_user = false;
-  for (bool* flag : {&order.user_namespace, &has_user, &order.own_view, &order.own_processes, &order.own_host_name,
-                     &order.landlock, &order.filter_tells})
-    *flag = in.U8() != 0;
-  const uid_t user = in.U32();
+  uid_t user = 0;
+  kOrder(archive, order, has_user, user);
+  MILLRACE_TRY(archive.Finish("a launch order"));
   if (has_user) order.user = user;
-  for (auto* texts : {&order.readable, &order.writable, &order.hidden}) *texts = ReadTexts(in);
-  order.tmp_bytes = in.Varint();
-  order.processes = in.Varint();
-  order.cgroups = in.U32();
-  order.filter = in.Text();
-  MILLRACE_TRY(in.Finish("a launch order"));
   return order;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/hex.h"
+
 namespace millrace::sandbox {
 namespace {
 
@@ -44,6 +46,16 @@ TEST(LaunchOrder, IsWholeOrNotBelieved) {
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_EQ(DecodeLaunchOrder(std::string_view(bytes).substr(0, size)).status().code(), StatusCode::kCorrupt) << size;
   EXPECT_FALSE(DecodeLaunchOrder(bytes + "x").ok());
+}
+
+// The worker and the launcher that it starts may be of two versions while packages are replaced.
+TEST(LaunchOrder, HasTheBytesOfItsFieldsInTheirOrder) {
+  const std::string bytes =
+      Hex("06'/x/job'  02 06'/x/job' 0f'--millrace-task'  02 03'A=b' 00"
+          "  00 01 01 00 00 01 01  71110100"  // its flags: the second says that there is a user; the user
+          "  01 04'/usr'  02 02'/w' 02'/v'  01 0d'/etc/millrace'"
+          "  808080808020 07 03000000 03 000102");
+  EXPECT_EQ(Encode(Sample()), bytes);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "tests/hex.h"
 
 namespace millrace::shuffle {
 namespace {
@@ -94,6 +95,12 @@ TEST(FetchWireTest, RefusesNumbersThatCannotBe) {
   EXPECT_FALSE(DecodeSegmentHeader(Changed(16, kMaxSegmentBytes + 1, 8)).ok());
   EXPECT_FALSE(DecodeSegmentHeader(Changed(16, 0, 8)).ok());    // records of no bytes
   EXPECT_FALSE(DecodeSegmentHeader(Changed(32, 151, 8)).ok());  // more records than fit
+}
+
+TEST(FetchWireTest, ARequestHasTheBytesOfItsFieldsInTheirOrder) {
+  const FetchRequest request{5, {MapAttemptId(JobId{1}, 2, 3), MapAttemptId(JobId{1}, 300, 0)}};
+  EXPECT_EQ(EncodeFetch(request), Hex("01000000 05000000 02 02 03 ac02 00"));
+  EXPECT_EQ(DecodeFetch(Hex("01000000 05000000 02 02 03 ac02 00"))->attempts, request.attempts);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/protocol/task_fields.h"
 #include "base/units.h"
 #include "worker/daemon/agent/attempt_watch.h"
 
@@ -23,15 +24,8 @@ constexpr kj::Duration kLook = 1 * kj::SECONDS;
 
 void FillSegments(capnp::List<task::wire::Segment>::Builder wire, const std::vector<shuffle::CopiedSegment>& segments) {
   for (unsigned i = 0; i < wire.size(); ++i) {
-    const shuffle::CopiedSegment& segment = segments[i];
-    wire[i].setFile(segment.file);
-    wire[i].setOffset(segment.segment.offset);
-    wire[i].setLength(segment.segment.length);
-    wire[i].setRawLength(segment.segment.raw_length);
-    wire[i].setRecords(segment.segment.records);
-    wire[i].setCrc(segment.segment.crc);
-    wire[i].setCompressed(segment.segment.compressed);
-    wire[i].setAnyOrder(segment.segment.order == run::RecordOrder::kAny);
+    wire[i].setFile(segments[i].file);
+    WriteMessage(segments[i].segment, wire[i], kSegmentFields);
   }
 }
 
@@ -589,12 +583,7 @@ void AttemptTable::ReportFailed(const AttemptId& id, TaskFailure failure, bool l
          request.setLost(lost);
          request.setStderrTail(failure.stderr_tail);
          request.setPermanent(failure.permanent);
-         if (failure.record) {
-           auto record = request.initRecord();
-           record.setInput(failure.record->input);
-           record.setOffset(failure.record->offset);
-           record.setNth(failure.record->nth);
-         }
+         if (failure.record) WriteMessage(*failure.record, request.initRecord(), kRecordPlaceFields);
          return request.send().ignoreResult();
        }});
 }

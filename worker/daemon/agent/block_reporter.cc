@@ -6,17 +6,14 @@
 #include <utility>
 
 #include "base/rpc/deadline.h"
+#include "dfs/wire/block_wire.h"
 #include "dfs/wire/damaged.h"
 
 namespace millrace::worker {
 namespace {
 
 void Fill(capnp::List<dfs::wire::Block>::Builder wire, const dfs::StoredBlock* blocks) {
-  for (unsigned i = 0; i < wire.size(); ++i) {
-    wire[i].setId(blocks[i].id);
-    wire[i].setLength(blocks[i].length);
-    wire[i].setCrc(blocks[i].crc);
-  }
+  for (unsigned i = 0; i < wire.size(); ++i) WriteMessage(blocks[i], wire[i], dfs::kBlockFields);
 }
 
 }  // namespace

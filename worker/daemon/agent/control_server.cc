@@ -4,11 +4,12 @@
 
 #include "base/rpc/cancellation.h"
 #include "base/rpc/status_codec.h"
+#include "dfs/wire/block_wire.h"
 
 namespace millrace::worker {
 namespace {
 
-dfs::StoredBlock Read(dfs::wire::Block::Reader in) { return {in.getId(), in.getLength(), in.getCrc()}; }
+dfs::StoredBlock Read(dfs::wire::Block::Reader in) { return ReadMessage<dfs::StoredBlock>(in, dfs::kBlockFields); }
 
 }  // namespace
 
@@ -79,10 +80,7 @@ kj::Promise<void> ControlServer::forgetJob(ForgetJobContext context) {
 kj::Promise<void> ControlServer::replicate(ReplicateContext context) {
   const auto params = context.getParams();
   std::vector<dfs::ReplicaHost> targets;
-  for (const auto place : params.getTargets()) {
-    targets.push_back({NodeId{place.getNode()}, place.getHost(), place.getPort(), place.getLocalSocket(),
-                       place.getRack(), place.getDatacenter()});
-  }
+  for (const auto place : params.getTargets()) targets.push_back(dfs::FromWire(place));
   const auto token = params.getToken().asChars();
   agent().Replicate(Read(params.getBlock()), std::move(targets), {token.begin(), token.size()});
   return kj::READY_NOW;
