@@ -28,7 +28,7 @@
 // kept between decisions, the turn, and whether a slot was freed for a map.
 //
 // Thread rule: one thread. Cost of an assignment: O(jobs that live) and O(log nodes), so that 200 jobs cost less than
-// 20 us (docs/schedulers/policies.md#twins), and a search over the free nodes for each job whose tasks none of them may
+// 20 us (docs/inside/performance.md#twins), and a search over the free nodes for each job whose tasks none of them may
 // run.
 #pragma once
 
