@@ -25,7 +25,7 @@
 
 namespace millrace::sched {
 
-// The inputs of the rule. PhaseWork computes them.
+// The inputs of the rule, as OutlookOf makes them (phase_work.h).
 struct PhaseOutlook {
   double map_work = 0;          // RW_m: pending maps of the jobs in M
   double reduce_work = 0;       // RW_r: pending reduces of the jobs in R and R'

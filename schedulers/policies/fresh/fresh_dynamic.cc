@@ -7,6 +7,7 @@
 
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/offering/admission.h"
+#include "schedulers/policies/fresh/phase_work.h"
 #include "schedulers/policies/fresh/stalled_reduces.h"
 
 namespace millrace::sched {
@@ -23,52 +24,14 @@ bool TakesTasks(const ClusterState& state, NodeId node) {
 
 void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) { admission_.OnJobSubmitted(state, job); }
 
-void FreshDynamic::OnJobPrioritySet(const ClusterState& state, JobId job) {
-  admission_.OnJobPrioritySet(state, job);
-  admission_.OnJobChanged(job);  // its weight among the candidates has changed
-}
+void FreshDynamic::OnJobPrioritySet(const ClusterState& state, JobId job) { admission_.OnJobPrioritySet(state, job); }
 
-void FreshDynamic::OnJobEnded(const ClusterState&, JobId job) {
-  admission_.OnJobEnded(job);
-  work_.Remove(job);
-  for (LeastServed& candidates : candidates_) candidates.Remove(job);
-  repairs_.erase(job);
-}
+void FreshDynamic::OnJobEnded(const ClusterState&, JobId job) { admission_.OnJobEnded(job); }
 
 void FreshDynamic::OnJobChanged(const ClusterState&, JobId job) { admission_.OnJobChanged(job); }
 
-void FreshDynamic::ApplyChanges(const ClusterState& state) {
-  for (const JobId id : admission_.ApplyChanges(state)) {
-    const JobState& job = *state.FindJob(id);
-    work_.Refresh(job, admission_.PhaseOf(id));
-    const bool repair = admission_.InRepair(state, id) && job.runnable[TaskKind::kMap];
-    for (const TaskKind kind : kTaskKinds) {
-      const bool waits = job.runnable[kind] && admission_.MayRun(state, kind, id);
-      if (waits && !(repair && kind == TaskKind::kMap)) {
-        candidates_[kind].Put(job);
-      } else {
-        candidates_[kind].Remove(id);
-      }
-    }
-    if (repair) {
-      repairs_.insert(id);
-    } else {
-      repairs_.erase(id);
-    }
-  }
-}
-
 std::optional<Decision> FreshDynamic::Next(const ClusterState& state, Micros now) {
-  ApplyChanges(state);
-  auto decision = Choose(state, now);
-  // Within a round nothing happens that lets an excluded job run. Before the next one, or an eviction, much may.
-  if (!decision) {
-    for (LeastServed& candidates : candidates_) candidates.Readmit();
-  }
-  return decision;
-}
-
-std::optional<Decision> FreshDynamic::Choose(const ClusterState& state, Micros now) {
+  admission_.ApplyChanges(state);
   const bool for_map = std::exchange(slot_for_map_, false);
   if (state.FreeNodes(TaskKind::kMap).empty()) return std::nullopt;
   if (auto repair = LaunchRepair(state)) return repair;
@@ -79,23 +42,50 @@ std::optional<Decision> FreshDynamic::Choose(const ClusterState& state, Micros n
 
 // This is Algorithm 2.
 TaskKind FreshDynamic::KindOfFreeSlot(const ClusterState& state) const {
-  const PhaseOutlook outlook = work_.Outlook(state, admission_);
+  const PhaseOutlook outlook = OutlookOf(state, admission_);
   const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);
   return expected > outlook.map_slots ? TaskKind::kMap : TaskKind::kReduce;
 }
 
 // This is Algorithm 4.
 std::optional<Decision> FreshDynamic::LaunchLeastServed(const ClusterState& state, TaskKind kind, Micros now) {
-  LeastServed& candidates = candidates_[kind];
-  while (const auto job = candidates.First(now)) {
-    if (auto decision = LaunchOf(state, kind, *job)) return decision;
-    candidates.Exclude(*job);
+  std::vector<ServiceFraction> candidates = Candidates(state, kind, now);
+  while (!candidates.empty()) {
+    const auto least = std::ranges::min_element(candidates, LeastServedFirst);
+    if (auto decision = LaunchOf(state, kind, least->job)) return decision;
+    candidates.erase(least);
   }
   return std::nullopt;
 }
 
+std::vector<ServiceFraction> FreshDynamic::Candidates(const ClusterState& state, TaskKind kind, Micros now) const {
+  std::vector<ServiceFraction> candidates;
+  for (const JobId job : JobsWith(state, kind)) {
+    const bool repair = kind == TaskKind::kMap && admission_.InRepair(state, job);
+    if (!repair) candidates.push_back(ServiceOf(*state.FindJob(job), now));
+  }
+  return candidates;
+}
+
+std::vector<JobId> FreshDynamic::Repairs(const ClusterState& state) const {
+  std::vector<JobId> repairs;
+  for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+    if (admission_.InRepair(state, key.job)) repairs.push_back(key.job);
+  }
+  std::ranges::sort(repairs);
+  return repairs;
+}
+
+std::vector<JobId> FreshDynamic::JobsWith(const ClusterState& state, TaskKind kind) const {
+  std::vector<JobId> jobs;
+  for (const QueueKey& key : state.RunnableJobs(kind)) {
+    if (admission_.MayRun(state, kind, key.job)) jobs.push_back(key.job);
+  }
+  return jobs;
+}
+
 std::optional<Decision> FreshDynamic::LaunchRepair(const ClusterState& state) {
-  for (const JobId job : repairs_) {
+  for (const JobId job : Repairs(state)) {
     if (auto decision = LaunchOf(state, TaskKind::kMap, job)) return decision;
   }
   return std::nullopt;
@@ -137,28 +127,21 @@ std::optional<Decision> FreshDynamic::LaunchOf(const ClusterState& state, TaskKi
   return std::nullopt;
 }
 
-std::vector<JobId> FreshDynamic::JobsWithMaps() const {
-  std::vector<JobId> jobs(repairs_.begin(), repairs_.end());
-  const std::vector<JobId> in_map_phase = candidates_[TaskKind::kMap].Jobs();
-  jobs.insert(jobs.end(), in_map_phase.begin(), in_map_phase.end());
-  return jobs;
-}
-
 Policy::Limits FreshDynamic::BeginRound(const ClusterState& state, Micros) {
-  ApplyChanges(state);
+  admission_.ApplyChanges(state);
   return Limits::kSame;
 }
 
 std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Micros) {
   if (!ReducesMayStall(state)) return {};
-  std::vector<Victim> victims = TakeSlotForMap(state, JobsWithMaps());
+  std::vector<Victim> victims = TakeSlotForMap(state, JobsWith(state, TaskKind::kMap));
   slot_for_map_ = !victims.empty();
   return victims;
 }
 
 // A map also waits for space where a reduce would make room for it, if only it fitted.
 bool FreshDynamic::WaitsForSpace(const ClusterState& state, Micros) const {
-  const std::vector<JobId> jobs = JobsWithMaps();
+  const std::vector<JobId> jobs = JobsWith(state, TaskKind::kMap);
   const auto lacks = [&](NodeId node) {
     return std::any_of(jobs.begin(), jobs.end(), [&](JobId job) { return state.BestMapLacksSpace(job, node); });
   };
@@ -175,12 +158,12 @@ bool FreshDynamic::WaitsForSpace(const ClusterState& state, Micros) const {
   return false;
 }
 
-bool FreshDynamic::WantsSlots(const ClusterState&, TaskKind kind, Micros) const {
-  return !candidates_[kind].empty() || (kind == TaskKind::kMap && !repairs_.empty());
+bool FreshDynamic::WantsSlots(const ClusterState& state, TaskKind kind, Micros) const {
+  return !JobsWith(state, kind).empty();
 }
 
 PolicyView FreshDynamic::View(const ClusterState& state, Micros now) const {
-  const PhaseOutlook outlook = work_.Outlook(state, admission_);
+  const PhaseOutlook outlook = OutlookOf(state, admission_);
   const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);
   PolicyView view;
   view.facts = {KFact(settings_.k),
@@ -197,8 +180,10 @@ PolicyView FreshDynamic::View(const ClusterState& state, Micros now) const {
       view.waits.push_back(Admission().WhyWaits(state, kind, job, now).Behind(ahead));
       ahead.AddOther(job);
     };
-    if (kind == TaskKind::kMap) std::ranges::for_each(repairs_, add);
-    std::ranges::for_each(candidates_[kind].InOrder(now), add);
+    if (kind == TaskKind::kMap) std::ranges::for_each(Repairs(state), add);
+    std::vector<ServiceFraction> candidates = Candidates(state, kind, now);
+    std::ranges::sort(candidates, LeastServedFirst);
+    for (const ServiceFraction& candidate : candidates) add(candidate.job);
   }
   return view;
 }

@@ -24,17 +24,17 @@
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start, since only jobs in R
 //   start reduces.
 //
-// FreshDynamic decides exactly as FreshDynamicReference (reference.h), which keeps only two things between decisions:
-// the turn, and whether a slot was freed for a map.
+// The fractions and the sums of remaining work are made anew for each decision, from the state: two things alone are
+// kept between decisions, the turn, and whether a slot was freed for a map.
 //
-// Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and one step for each job in M or in R that
-// has a pending task (least_served.h). A job whose tasks no free node may run is tried once a round.
+// Thread rule: one thread. Cost of an assignment: O(jobs that live) and O(log nodes), so that 200 jobs cost less than
+// 20 us (docs/inside/performance.md#twins), and a search over the free nodes for each job whose tasks none of them may
+// run.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -42,7 +42,6 @@
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/least_served.h"
 #include "schedulers/policies/fresh/phase_admission.h"
-#include "schedulers/policies/fresh/phase_work.h"
 
 namespace millrace::sched {
 
@@ -71,23 +70,21 @@ class FreshDynamic : public Policy {
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 
  private:
-  // Puts the jobs that changed into candidates_ and repairs_, or takes them out.
-  void ApplyChanges(const ClusterState& state);
-  // Returns the next launch, if any task may be launched. Excludes candidates whose tasks no free node may run.
-  std::optional<Decision> Choose(const ClusterState& state, Micros now);
   [[nodiscard]] TaskKind KindOfFreeSlot(const ClusterState& state) const;
   std::optional<Decision> LaunchLeastServed(const ClusterState& state, TaskKind kind, Micros now);
   std::optional<Decision> LaunchRepair(const ClusterState& state);
   // Returns the launch of a task of the job on a free node; nothing if no free node may run one.
   std::optional<Decision> LaunchOf(const ClusterState& state, TaskKind kind, JobId job);
   [[nodiscard]] std::optional<Decision> LaunchAtData(const ClusterState& state, const JobState& job) const;
-  [[nodiscard]] std::vector<JobId> JobsWithMaps() const;
+  // Returns C of Algorithm 4, in no order: the jobs with a task of the kind that may run, except Repairs.
+  [[nodiscard]] std::vector<ServiceFraction> Candidates(const ClusterState& state, TaskKind kind, Micros now) const;
+  // Returns the jobs past M with maps to run again, by id.
+  [[nodiscard]] std::vector<JobId> Repairs(const ClusterState& state) const;
+  // Returns the jobs with tasks of the kind that the policy would launch, by priority and submit order.
+  [[nodiscard]] std::vector<JobId> JobsWith(const ClusterState& state, TaskKind kind) const;
 
   FreshSettings settings_;
   PhaseAdmission admission_;
-  PhaseWork work_;
-  PerKind<LeastServed> candidates_;   // the jobs with a task of the kind that may run, except repairs_
-  std::set<JobId> repairs_;           // jobs past M with maps to run again
   PerKind<std::uint32_t> next_node_;  // the node whose turn is next
   bool slot_for_map_ = false;         // reduces have just given up the next slot for a map
 };

@@ -142,10 +142,16 @@ std::optional<JobId> PhaseAdmission::NextToEnter() const {
   return line.empty() ? std::nullopt : std::optional(line.begin()->key.job);
 }
 
+std::vector<JobId> PhaseAdmission::JobsIn(Phase phase) const {
+  std::vector<JobId> jobs;
+  for (const LinePlace& place : Line(phase)) jobs.push_back(place.key.job);
+  return jobs;
+}
+
 std::vector<JobId> PhaseAdmission::InOrder() const {
   std::vector<JobId> jobs;
   for (const Phase phase : {Phase::kReduce, Phase::kReady, Phase::kMap, Phase::kWaiting}) {
-    for (const LinePlace& place : Line(phase)) jobs.push_back(place.key.job);
+    for (const JobId job : JobsIn(phase)) jobs.push_back(job);
   }
   return jobs;
 }

@@ -81,6 +81,8 @@ class PhaseAdmission {
   // Returns the job that enters M next; nothing if none waits.
   [[nodiscard]] std::optional<JobId> NextToEnter() const;
   [[nodiscard]] std::size_t Count(Phase phase) const { return Line(phase).size(); }
+  // Returns the jobs in the phase, in order.
+  [[nodiscard]] std::vector<JobId> JobsIn(Phase phase) const;
   // Returns all jobs: those in R, in R', in M, then those that wait, each in order.
   [[nodiscard]] std::vector<JobId> InOrder() const;
   // Returns the reasons why runnable jobs are held back, by job, then kind.

@@ -1,6 +1,6 @@
 #include "schedulers/policies/fresh/phase_work.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "schedulers/history/estimates.h"
 
@@ -12,89 +12,46 @@ using Phase = PhaseAdmission::Phase;
 constexpr TaskKind kMap = TaskKind::kMap;
 constexpr TaskKind kReduce = TaskKind::kReduce;
 
+Micros ClusterTime(const ClusterState& state, TaskKind kind) { return state.MeanTime(kind).value_or(kUnknownTaskTime); }
+
+// Returns w'_m or w'_r.
+double PendingWork(const ClusterState& state, const JobState& job, TaskKind kind) {
+  const auto own = OwnMeasuredTime(job, kind);
+  const Micros time = own ? *own : ClusterTime(state, kind);
+  return static_cast<double>(job.Pending(kind).size()) * static_cast<double>(time);
+}
+
 }  // namespace
 
-PhaseWork::Work PhaseWork::PendingWork(const JobState& job, TaskKind kind) {
-  const std::uint32_t pending = job.Pending(kind).size();
-  const auto time = OwnMeasuredTime(job, kind);
-  return time ? Work{static_cast<double>(pending) * static_cast<double>(*time), 0} : Work{0, pending};
-}
-
-void PhaseWork::Uncount(JobId job, TaskKind kind) {
-  JobWork& of_job = jobs_[job.value];
-  if (!of_job.counted[kind]) return;
-  of_job.counted[kind] = false;
-  sums_[kind].Subtract(of_job.work[kind]);
-  if (--counted_[kind] == 0) sums_[kind] = {};  // what rounding left
-  if (kind == TaskKind::kReduce) return;
-  if (of_job.own_time) {
-    timed_.erase({of_job.work[kind].timed, job});
-  } else {
-    untimed_.erase({of_job.work[kind].untimed, job});
-  }
-}
-
-void PhaseWork::Count(const JobState& job, TaskKind kind) {
-  const JobId id = job.progress.job;
-  JobWork& of_job = jobs_[id.value];
-  of_job.counted[kind] = true;
-  of_job.work[kind] = PendingWork(job, kind);
-  sums_[kind].Add(of_job.work[kind]);
-  ++counted_[kind];
-  if (kind == TaskKind::kReduce) return;
-  of_job.own_time = OwnMeasuredTime(job, kind).has_value();
-  if (of_job.own_time) {
-    timed_.emplace(of_job.work[kind].timed, id);
-  } else {
-    untimed_.emplace(of_job.work[kind].untimed, id);
-  }
-}
-
-void PhaseWork::Refresh(const JobState& job, Phase phase) {
-  const JobId id = job.progress.job;
-  if (jobs_.size() <= id.value) jobs_.resize(id.value + 1);
-  Remove(id);
-  if (phase == Phase::kMap) Count(job, TaskKind::kMap);
-  if (phase == Phase::kReady || phase == Phase::kReduce) Count(job, TaskKind::kReduce);
-}
-
-void PhaseWork::Remove(JobId job) {
-  if (jobs_.size() <= job.value) return;
-  Uncount(job, TaskKind::kMap);
-  Uncount(job, TaskKind::kReduce);
-}
-
-std::optional<JobId> PhaseWork::LeastMapWork(Micros mean) const {
-  if (timed_.empty() && untimed_.empty()) return std::nullopt;
-  if (untimed_.empty()) return timed_.begin()->second;
-  const auto [tasks, job] = *untimed_.begin();
-  if (timed_.empty()) return job;
-  const std::pair untimed{static_cast<double>(tasks) * static_cast<double>(mean), job};
-  return std::min(untimed, *timed_.begin()).second;
-}
-
-PhaseOutlook PhaseWork::Outlook(const ClusterState& state, const PhaseAdmission& admission) const {
-  const Micros map_time = state.MeanTime(TaskKind::kMap).value_or(kUnknownTaskTime);
-  const Micros reduce_time = state.MeanTime(TaskKind::kReduce).value_or(kUnknownTaskTime);
+PhaseOutlook OutlookOf(const ClusterState& state, const PhaseAdmission& admission) {
   PhaseOutlook outlook;
-  outlook.map_work = sums_[kMap].Total(map_time);
-  outlook.reduce_work = sums_[kReduce].Total(reduce_time);
   outlook.slots = state.TotalCapacity();
-  outlook.map_slots = state.Running(TaskKind::kMap);
+  outlook.map_slots = state.Running(kMap);
   outlook.map_jobs = static_cast<std::uint32_t>(admission.Count(Phase::kMap));
-  if (const std::uint32_t ending = state.Running(TaskKind::kReduce); ending > 0) {
-    outlook.reduce_interval = static_cast<double>(reduce_time) / ending;
+  if (const std::uint32_t ending = state.Running(kReduce); ending > 0) {
+    outlook.reduce_interval = static_cast<double>(ClusterTime(state, kReduce)) / ending;
   }
-  const auto first = LeastMapWork(map_time);
-  if (!first) return outlook;
-  const JobState& job = *state.FindJob(*first);
-  outlook.progress = job.progress.maps == 0 ? 1 : static_cast<double>(job.progress.maps_done) / job.progress.maps;
-  outlook.first_map_work = jobs_[first->value].work[kMap].Total(map_time);
-  outlook.first_reduce_work = PendingWork(job, TaskKind::kReduce).Total(reduce_time);
-  outlook.first_slots = job.running_attempts[kMap];
-  if (const auto next = admission.NextToEnter()) {
-    outlook.next_map_work = PendingWork(*state.FindJob(*next), TaskKind::kMap).Total(map_time);
+  for (const Phase phase : {Phase::kReady, Phase::kReduce}) {
+    for (const JobId id : admission.JobsIn(phase)) {
+      outlook.reduce_work += PendingWork(state, *state.FindJob(id), kReduce);
+    }
   }
+  const JobState* first = nullptr;  // a
+  for (const JobId id : admission.JobsIn(Phase::kMap)) {
+    const JobState& job = *state.FindJob(id);
+    const double work = PendingWork(state, job, kMap);
+    outlook.map_work += work;
+    if (first != nullptr && std::pair(outlook.first_map_work, first->progress.job) < std::pair(work, id)) continue;
+    first = &job;
+    outlook.first_map_work = work;
+  }
+  if (first == nullptr) return outlook;
+  const JobProgress& progress = first->progress;
+  outlook.progress = progress.maps == 0 ? 1 : static_cast<double>(progress.maps_done) / progress.maps;
+  outlook.first_reduce_work = PendingWork(state, *first, kReduce);
+  outlook.first_slots = first->running_attempts[kMap];
+  if (const auto next = admission.NextToEnter())
+    outlook.next_map_work = PendingWork(state, *state.FindJob(*next), kMap);
   return outlook;
 }
 

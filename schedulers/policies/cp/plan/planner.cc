@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "schedulers/policies/cp/plan/prover.h"
 #include "schedulers/policies/cp/plan/search.h"
 
 namespace millrace::sched {
@@ -87,20 +86,18 @@ class BackgroundPlanner : public Planner {
 
   void Run() {
     ::pthread_setname_np(::pthread_self(), "planner");
-    const std::unique_ptr<Prover> prover = MakeProver();
     for (std::uint64_t seen = 0;;) {
       generation_.wait(seen, std::memory_order_acquire);
       seen = generation_.load(std::memory_order_acquire);  // before the mailbox, so that no problem is missed
       if (seen == kEnd) return;
-      while (const std::unique_ptr<Numbered<PlanProblem>> problem = problems_.Take()) Solve(*problem, prover.get());
+      while (const std::unique_ptr<Numbered<PlanProblem>> problem = problems_.Take()) Solve(*problem);
     }
   }
 
-  void Solve(const Numbered<PlanProblem>& problem, Prover* prover) {
+  void Solve(const Numbered<PlanProblem>& problem) {
     const Micros start = limits_.clock();
     SearchLimits limits;
     limits.evaluations = kEnd;
-    limits.prover = prover;
     limits.stop = [&] {
       return generation_.load(std::memory_order_acquire) > problem.generation ||
              limits_.clock() - start >= limits_.budget;

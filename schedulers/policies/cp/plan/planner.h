@@ -45,7 +45,7 @@ struct BackgroundLimits {
   std::function<Micros()> clock;  // monotonic; called on the planner's thread
 };
 // Returns a planner that solves on a thread of its own, which sleeps while there is nothing to solve. Neither call
-// waits for the thread. Destruction waits for the evaluation (or proof) under way, at most about 10 ms.
+// waits for the thread. Destruction waits for the evaluation under way, at most about 10 ms.
 [[nodiscard]] std::unique_ptr<Planner> MakeBackgroundPlanner(BackgroundLimits limits);
 
 }  // namespace millrace::sched

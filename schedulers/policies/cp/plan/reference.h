@@ -6,7 +6,6 @@
 //   Follow     evaluator.h  Evaluator::ends are the same times, with and without checkpoints
 //   LeastCost  bound.h      PlanBound is never above it
 //              search.h     no plan costs less, and a plan marked optimal costs no more
-//              prover.h     no prover calls a cost above it the least; a search by Gecode finds the same
 #pragma once
 
 #include <vector>

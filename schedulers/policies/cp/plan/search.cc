@@ -39,11 +39,9 @@ class Search {
       const auto share = static_cast<std::uint64_t>(kOrderShare * static_cast<double>(limits_.evaluations));
       Climb(share, [&](PlanOrder* order) { return MoveJob(&random_, order); });
     }
-    Prove();
     if (!Done(limits_.evaluations)) {
       best_ = Split(problem_, best_, kPieces);
       Climb(limits_.evaluations, [&](PlanOrder* order) { return MoveChunk(&random_, order); });
-      Prove();
     }
     plan_.evaluations = evaluator_.evaluations();
     return std::move(plan_);
@@ -53,12 +51,6 @@ class Search {
   // Returns true after so many evaluations, and when the plan cannot be improved or time is up.
   bool Done(std::uint64_t evaluations) {
     return plan_.optimal || evaluator_.evaluations() >= evaluations || (limits_.stop && limits_.stop());
-  }
-
-  void Prove() {
-    const bool may_ask = limits_.prover != nullptr && !plan_.optimal && !(limits_.stop && limits_.stop());
-    if (may_ask && cost_ != proven_not_) plan_.optimal = limits_.prover->NothingBelow(problem_, cost_);
-    proven_not_ = cost_;
   }
 
   void Try(const PlanOrder& order) {
@@ -122,7 +114,6 @@ class Search {
   Plan plan_;
   PlanOrder best_;
   double cost_ = 0;
-  double proven_not_ = -1;  // the cost for which the prover knew nothing
 };
 
 }  // namespace

@@ -1,13 +1,12 @@
 // The search for a plan (docs/schedulers/policies.md#cp).
 //
-// The rule, as code; it stops as soon as the best order costs no more than PlanBound (bound.h), or at its limits:
+// The rule, as code; it stops as soon as the best order costs no more than PlanBound (bound.h), or at its limits, or
+// when it has made 200 moves, and 20 more for each chunk, without progress:
 //
 //   best = the cheapest of StartOrders(problem)                           // orders.h: eight
 //   if there are at most 6 jobs: best = the cheapest of all orders of jobs
 //   else:                        Climb(MoveJob), for 9 of 10 evaluations  // moves.h
-//   if the prover says that nothing costs less: stop
 //   cut the maps of each job into up to 4 chunks, and Climb(MoveChunk) for the rest of the evaluations
-//   ask the prover once more
 //
 //   Climb(move), from now = best until it makes no progress:              // late acceptance, Burke and Bykov 2017
 //     next = move(now)
@@ -26,7 +25,6 @@
 
 #include "schedulers/policies/cp/plan/plan.h"
 #include "schedulers/policies/cp/plan/problem.h"
-#include "schedulers/policies/cp/plan/prover.h"
 
 namespace millrace::sched {
 
@@ -34,7 +32,6 @@ struct SearchLimits {
   std::uint64_t evaluations = 2'000;  // at least 1: the first order is always evaluated
   std::function<bool()> stop = {};    // called before each evaluation; empty: never stops
   std::uint64_t seed = 1;             // for the random moves
-  Prover* prover = nullptr;           // null: none
 };
 
 using OnBetter = std::function<void(const Plan&)>;  // may be empty
