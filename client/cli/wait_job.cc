@@ -157,7 +157,8 @@ int Report(const Invocation& invocation, dfs::DfsClient& files, JobStatus status
   if (reporting.json) {
     nlohmann::ordered_json json = cli::ToJson(status);
     json["counters"] = nlohmann::ordered_json::array();
-    for (const auto& counter : CountersOf(invocation, files, status.job)) json["counters"].push_back(cli::ToJson(counter));
+    for (const auto& counter : CountersOf(invocation, files, status.job))
+      json["counters"].push_back(cli::ToJson(counter));
     out << console::Dump(json) << "\n";
   }
   if (status.state != JobState::kSucceeded && reporting.of_step) return kFailed;
