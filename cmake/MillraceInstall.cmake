@@ -62,8 +62,8 @@ install(TARGETS millrace_installed COMPONENT dev ARCHIVE DESTINATION ${CMAKE_INS
 set(MILLRACE_STATIC_NAMES capnp-rpc capnp kj-async kj)
 set(MILLRACE_SHARED_NAMES)
 foreach(library ${others})
-  if(library MATCHES "^(Threads::Threads|CapnProto::.*|nlohmann_json::nlohmann_json)$")
-    continue()  # threads are found as a package, Cap'n Proto is above, and the last is headers
+  if(library MATCHES "^(Threads::Threads|CapnProto::.*|nlohmann_json::nlohmann_json|millrace::backtrace)$")
+    continue()  # threads are found as a package, Cap'n Proto is above, then headers, and what every g++ has
   elseif(library STREQUAL "spdlog::spdlog")
     list(APPEND MILLRACE_SHARED_NAMES spdlog fmt)
   elseif(library STREQUAL "PkgConfig::ISAL")

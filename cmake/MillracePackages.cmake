@@ -29,6 +29,17 @@ pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+# libbacktrace comes with g++, in a folder in which compilers look for libraries, but clang for no headers.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libbacktrace.a OUTPUT_VARIABLE backtrace_library
+                OUTPUT_STRIP_TRAILING_WHITESPACE)
+get_filename_component(backtrace_folder ${backtrace_library} DIRECTORY)
+if(NOT EXISTS ${backtrace_folder}/include/backtrace.h)
+  message(FATAL_ERROR "libbacktrace is missing, which comes with g++ (Debian's libgcc-12-dev or libgcc-14-dev)")
+endif()
+add_library(millrace::backtrace INTERFACE IMPORTED)
+set_target_properties(millrace::backtrace PROPERTIES
+  INTERFACE_COMPILE_OPTIONS "SHELL:-idirafter ${backtrace_folder}/include"
+  INTERFACE_LINK_LIBRARIES backtrace)
 if(MILLRACE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

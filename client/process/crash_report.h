@@ -4,9 +4,10 @@
 //
 //   millrace: SIGSEGV, null pointer (address 0x10), in Map: Parse(std::string_view) < Read(int); at /in/a, byte 16
 //
-// The report is the last line of the attempt's log, which the worker quotes; the line before it has the addresses. The
-// process ends by the signal all the same. The handler makes only async-signal-safe calls, so another process
-// (crash_frames.h) finds the names. If that fails, the line has no names.
+// Files and lines come with them if the job was compiled with -g: "Parse(std::string_view) words.h:31". The report is
+// the last line of the attempt's log, which the worker quotes. The process ends by the signal all the same. The handler
+// makes only async-signal-safe calls, so another process (crash_frames.h) finds the names. If that fails, the line has
+// no names.
 #pragma once
 
 #include "client/process/place.h"

@@ -180,13 +180,13 @@ class CrashTest(unittest.TestCase):
         with Cluster(workers=1, settings=["worker.memory=1GiB"]) as cluster:
             cluster.run("fs", "put", "-", "/in", input=b"good words\nbad\nmore\n")
             for how, where, expected in (
-                ("null", "Map", r"killed by signal 11 \(SIGSEGV\).*millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
-                ("call", "Map", r"millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
+                ("null", "Map", r"killed by signal 11 \(SIGSEGV\).*millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( crash_job\.cc:[0-9]+)?( < [^;]*)?; at /in, byte 11"),
+                ("call", "Map", r"millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( crash_job\.cc:[0-9]+)?( < [^;]*)?; at /in, byte 11"),
                 ("wild", "Map", r"millrace: SIGSEGV(, wild pointer| \(address 0x[14]+\)), in Map: Crash::End\(\)"),
-                ("overflow", "Map", r"millrace: SIGSEGV, stack overflow \(address 0x[0-9a-f]+\), in Map: Crash::Deeper\(int\) \([0-9]+ times\); at /in, byte 11"),
-                ("abort", "Map", r"millrace: SIGABRT, in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
-                ("abort", "Reduce", r'millrace: SIGABRT, in Reduce: Crash::End\(\)( < [^;]*)?; at the key "bad"'),
-                ("abort", "FinishReduce", r"millrace: SIGABRT, in FinishReduce: Crash::End\(\)( < [^;]*)?; after its last key"),
+                ("overflow", "Map", r"millrace: SIGSEGV, stack overflow \(address 0x[0-9a-f]+\), in Map: Crash::Deeper\(int\)( crash_job\.cc:[0-9]+)? \([0-9]+ times\); at /in, byte 11"),
+                ("abort", "Map", r"millrace: SIGABRT, in Map: Crash::End\(\)( crash_job\.cc:[0-9]+)?( < [^;]*)?; at /in, byte 11"),
+                ("abort", "Reduce", r'millrace: SIGABRT, in Reduce: Crash::End\(\)( crash_job\.cc:[0-9]+)?( < [^;]*)?; at the key "bad"'),
+                ("abort", "FinishReduce", r"millrace: SIGABRT, in FinishReduce: Crash::End\(\)( crash_job\.cc:[0-9]+)?( < [^;]*)?; after its last key"),
                 ("throw", "Start", r"the job's Start threw an exception: thrown on purpose; before its first record"),
                 ("throw", "FinishMap", r"the job's FinishMap threw an exception: thrown on purpose; after its last record"),
                 ("throw", "Reduce", r'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"'),

@@ -1,18 +1,13 @@
-// How crashes are made readable: the symbols of an executable, which functions are the job's own, and their names. The
-// mangled names are as g++ and clang write them (Itanium C++ ABI).
+// How crashes are made readable: the functions and lines of an executable, which functions are the job's own, and their
+// names. The mangled names are as g++ and clang write them (Itanium C++ ABI).
 #include "client/process/crash_frames.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <link.h>
 
-#include <cstring>
-
-#include "base/file.h"
-#include "base/random.h"
-
 namespace here {
 
+constexpr int kLine = __LINE__ + 1;
 [[gnu::noinline]] int Sentinel(int n) {
   volatile int more = n;
   return more + 1;
@@ -35,43 +30,21 @@ std::uint64_t LoadBias() {
   return bias;
 }
 
-std::string OwnExecutable() { return ReadWholeFile("/proc/self/exe").value(); }
-
-TEST(SymbolTableTest, FindsAFunctionOfThisProgramByItsAddress) {
-  const std::string file = OwnExecutable();
-  const Result<SymbolTable> symbols = SymbolTable::Read(file);
-  ASSERT_TRUE(symbols.ok()) << symbols.status().message();
+TEST(SourcePlacesTest, FindAFunctionOfThisProgramByItsAddress) {
+  const SourcePlaces places;
   const std::uint64_t address = reinterpret_cast<std::uint64_t>(here::sentinel) - LoadBias();
-  const auto function = symbols->Find(address + 1);
-  ASSERT_TRUE(function.has_value());
-  EXPECT_EQ(function->name, "_ZN4here8SentinelEi");
-  EXPECT_EQ(function->offset, 1u);
-  EXPECT_FALSE(symbols->Find(~std::uint64_t{0}).has_value());
+  const auto found = places.At(address);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].function, "_ZN4here8SentinelEi");
+  EXPECT_EQ(found[0].file, "crash_frames_test.cc");
+  EXPECT_GE(found[0].line, here::kLine);  // the compiler chooses which of its lines comes first
+  EXPECT_LE(found[0].line, here::kLine + 2);
 }
 
-TEST(SymbolTableTest, BytesThatAreNoExecutableAreRefused) {
-  EXPECT_FALSE(SymbolTable::Read("").ok());
-  EXPECT_FALSE(SymbolTable::Read("#!/bin/sh\n").ok());
-  EXPECT_FALSE(SymbolTable::Read(std::string(1000, '\x7f')).ok());
-}
-
-TEST(SymbolTableTest, DamagedBytesNeverCrash) {
-  const std::string file = OwnExecutable();
-  const std::uint64_t seed = 1;
-  Random random(seed);
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  // The header and the table of sections say where everything is, so that is where it hurts.
-  std::uint64_t sections = 0;
-  std::memcpy(&sections, file.data() + 0x28, sizeof sections);
-  for (int i = 0; i < 300; ++i) {
-    std::string damaged = file.substr(0, i % 3 == 0 ? random.Below(file.size()) : file.size());
-    for (int byte = 0; byte < 8 && !damaged.empty(); ++byte) {
-      const std::uint64_t at = random.Below(2) == 0 ? random.Below(64) : sections + random.Below(2560);
-      if (at < damaged.size()) damaged[at] = static_cast<char>(random.Below(256));
-    }
-    const Result<SymbolTable> symbols = SymbolTable::Read(damaged);
-    if (symbols.ok() && i % 10 == 0) (void)symbols->Find(random.Below(1 << 20));
-  }
+TEST(SourcePlacesTest, AnAddressOutsideOfTheProgramIsInNoFunction) {
+  const SourcePlaces places;
+  EXPECT_TRUE(places.At(1).empty());
+  EXPECT_TRUE(places.At(~std::uint64_t{0} - LoadBias()).empty());
 }
 
 TEST(CrashFramesTest, FunctionsOfMillraceAndLibrariesAreNotTheJobs) {
@@ -103,14 +76,13 @@ TEST(CrashFramesTest, FramesAreRead) {
 }
 
 TEST(CrashFramesTest, OwnFramesAreNamedOnceAndOthersAreLeftOut) {
-  const std::string file = OwnExecutable();
-  const Result<SymbolTable> symbols = SymbolTable::Read(file);
-  ASSERT_TRUE(symbols.ok());
+  const SourcePlaces places;
   const std::uint64_t own = reinterpret_cast<std::uint64_t>(here::sentinel) - LoadBias();
   const std::uint64_t other = reinterpret_cast<std::uint64_t>(&IsOfJob) - LoadBias();
-  EXPECT_EQ(OwnFrames(*symbols, {{own, false}, {own + 1, true}, {other, true}}), "here::Sentinel(int) (2 times)");
-  EXPECT_EQ(OwnFrames(*symbols, {{other, false}}), "");
-  EXPECT_EQ(OwnFrames(*symbols, {{0, true}, {1, false}}), "");
+  EXPECT_EQ(OwnFrames(places, {{own, false}, {own + 1, true}, {other + 1, true}}),
+            "here::Sentinel(int) crash_frames_test.cc:" + std::to_string(places.At(own).front().line) + " (2 times)");
+  EXPECT_EQ(OwnFrames(places, {{other, false}}), "");
+  EXPECT_EQ(OwnFrames(places, {{0, true}, {1, false}}), "");
 }
 
 }  // namespace
