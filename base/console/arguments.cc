@@ -32,11 +32,11 @@ void AddNumber(CLI::App& app, const std::string& names, N* field, N least, N mos
 }
 
 std::string SettingLines(const OptionSet& settings) {
-  std::string text = "For --set and for the file, with default and range:\n";
+  std::string text = "For --set and for the file, with default and range:";
   for (const OptionInfo& option : settings.List()) {
     const std::string initial = option.default_text.empty() ? "empty" : option.default_text;
-    text += "  " + option.name + "  (" + initial + (option.range.empty() ? "" : "; " + option.range) + ")  " +
-            option.one_line + "\n";
+    text += "\n  " + option.name + "  (" + initial + (option.range.empty() ? "" : "; " + option.range) + ")  " +
+            option.one_line;
   }
   return text;
 }

@@ -119,7 +119,7 @@ TEST(ArgumentsTest, TheHelpOfADaemonListsItsSettings) {
       "For --set and for the file, with default and range:\n"
       "  try.count  (3; 1 to 9)  a count\n"
       "  try.text  (empty)  a text\n";
-  EXPECT_NE(daemon.printed.find(end), std::string::npos) << daemon.printed;
+  EXPECT_TRUE(daemon.printed.ends_with(end)) << daemon.printed;
 }
 
 TEST(ArgumentsTest, AWrongCommandLineOfADaemonIsOneLine) {
