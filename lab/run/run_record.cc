@@ -94,7 +94,7 @@ constexpr auto kRecord = [](auto& archive, auto& record) {
   if (archive.Has(2)) kFacts(archive, record.outcome.facts);
 };
 
-constexpr auto kConditions = [](auto& archive, auto& conditions) {
+constexpr auto kConditionFields = [](auto& archive, auto& conditions) {
   archive.List(conditions, [](auto& in, auto& condition) { in(condition.first, condition.second); });
 };
 
@@ -155,7 +155,7 @@ bool RowsFit(const RunOutcome& outcome) {
 }  // namespace
 
 std::string EncodeRun(const RunRecord& record) { return Encode(record, kRecord); }
-std::string EncodeConditions(const Conditions& conditions) { return Encode(conditions, kConditions); }
+std::string EncodeConditions(const Conditions& conditions) { return Encode(conditions, kConditionFields); }
 
 Result<RunRecord> DecodeRun(std::string_view bytes, const std::string& name) {
   MILLRACE_ASSIGN(RunRecord record, Decode<RunRecord>(bytes, name, kRecord));
@@ -164,7 +164,7 @@ Result<RunRecord> DecodeRun(std::string_view bytes, const std::string& name) {
 }
 
 Result<Conditions> DecodeConditions(std::string_view bytes, const std::string& name) {
-  return Decode<Conditions>(bytes, name, kConditions);
+  return Decode<Conditions>(bytes, name, kConditionFields);
 }
 
 MadeRun MadeOf(const RunRecord& record) {
