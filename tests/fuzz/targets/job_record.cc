@@ -59,8 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (const auto report = master::DecodeReport(bytes); report.ok()) {
         (void)master::RemoteReadRate(*report);
         (void)master::MapOutputBytes(*report);
-        master::Counters twice = report->counters;
-        master::AddCounters(report->counters, &twice);
+        Counters twice = report->counters;
+        AddCounters(report->counters, &twice);
       }
       break;
     }
