@@ -118,7 +118,7 @@ TEST(ArgumentsTest, TheHelpOfADaemonListsItsSettings) {
   const std::string end =
       "For --set and for the file, with default and range:\n"
       "  try.count  (3; 1 to 9)  a count\n"
-      "  try.text  (empty)  a text\n";
+      "  try.text  (empty)  a text\n\n";
   EXPECT_TRUE(daemon.printed.ends_with(end)) << daemon.printed;
 }
 

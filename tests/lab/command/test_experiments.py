@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-RUN = os.path.join(ROOT, "examples", "experiments", "run")
+RUN = os.path.join(ROOT, "lab", "experiments", "run")
 # Simulated in place of live, so that the test takes seconds.
 COMPARISONS = {"slots-2-2": ("slots.toml", "fair,fresh-dynamic", "makespan,turnaround,utilisation"),
                "copy-compute": ("copy-compute.toml", "fair,fair+ccs", "turnaround,makespan,wait")}
@@ -26,7 +26,7 @@ class ExperimentsTest(unittest.TestCase):
         cls.results = os.path.join(cls.tmp.name, "results")
         os.mkdir(cls.results)
         for name, (workload, schedulers, metrics) in COMPARISONS.items():
-            subprocess.run([os.path.join(os.environ["MILLRACE_BIN"], "millrace"), "compare", os.path.join(ROOT, "examples", "experiments", workload), "--scheduler", schedulers,
+            subprocess.run([os.path.join(os.environ["MILLRACE_BIN"], "millrace"), "compare", os.path.join(ROOT, "lab", "experiments", workload), "--scheduler", schedulers,
                             "--metric", metrics, "--repeat", "8", "-o", os.path.join(cls.results, name)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     @classmethod
