@@ -1,13 +1,13 @@
 // How the findings of several seeds become the figures and verdicts of a page.
-#include "lab/papers/summary.h"
+#include "lab/study/summary.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "lab/papers/page.h"
-#include "lab/papers/seeds.h"
+#include "lab/study/page.h"
+#include "lab/study/seeds.h"
 
 namespace millrace::sim::experiments {
 namespace {
@@ -124,13 +124,14 @@ TEST(SummaryTest, ClaimsSayWhoseTheirSettingIs) {
 }
 
 TEST(SeedsTest, TheNumberOfThreadsMakesNoDifference) {
-  const Experiment experiment{"e", "title", "paper", [](const Options& options) {
-                                return Findings{{}, {{"seed", "-", 1.0 * options.seed, Measured(""), AtLeast(0)}}};
-                              }};
+  const auto run = [](const Options& options) {
+    return Findings{{}, {{"seed", "-", 1.0 * static_cast<double>(options.seed), Measured(""), AtLeast(0)}}};
+  };
   for (const std::uint32_t threads : {1U, 3U, 8U}) {
-    const std::vector<Findings> seeds = RunSeeds(experiment, {.seed = 4}, 5, threads);
-    ASSERT_EQ(seeds.size(), 5u);
-    for (std::size_t s = 0; s < seeds.size(); ++s) EXPECT_EQ(seeds[s].Ours("seed"), 4 + s);
+    const Result<std::vector<Findings>> seeds = RunSeeds(run, {.seed = 4}, 5, threads);
+    ASSERT_TRUE(seeds.ok()) << seeds.status().message();
+    ASSERT_EQ(seeds->size(), 5u);
+    for (std::size_t s = 0; s < seeds->size(); ++s) EXPECT_EQ((*seeds)[s].Ours("seed"), 4 + s);
   }
 }
 

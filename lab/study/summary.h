@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/measure/estimate.h"
-#include "lab/papers/experiment.h"
+#include "lab/study/findings.h"
 
 namespace millrace::sim::experiments {
 

@@ -1,4 +1,4 @@
-#include "lab/papers/report.h"
+#include "lab/study/tables.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -70,10 +70,10 @@ std::string FormatMarkdown(const TextTable& table) {
   return out;
 }
 
-std::string FormatJson(const Experiment& experiment, std::uint64_t seed, const Findings& findings) {
+std::string FormatJson(std::string_view name, std::string_view paper, std::uint64_t seed, const Findings& findings) {
   nlohmann::ordered_json out;
-  out["experiment"] = experiment.name;
-  out["paper"] = experiment.paper;
+  out["experiment"] = name;
+  out["paper"] = paper;
   out["seed"] = seed;
   out["tables"] = nlohmann::ordered_json::array();
   for (const Table& table : findings.tables) out["tables"].push_back(TableJson(table));

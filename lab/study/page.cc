@@ -1,6 +1,13 @@
-#include "lab/papers/page.h"
+#include "lab/study/page.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/local_place.h"
+#include "base/text.h"
 
 namespace millrace::sim::experiments {
 namespace {
@@ -47,6 +54,38 @@ Result<std::string> PutTables(const std::string& page, const PageTables& tables)
     out.replace(begin, end - begin, text);
   }
   return out;
+}
+
+namespace {
+
+// Returns the page as it is, and with the tables.
+Result<std::pair<std::string, std::string>> BothPages(const std::string& path, const PageTables& tables) {
+  MILLRACE_ASSIGN(std::string page, ReadWholeFile(path));
+  Result<std::string> made = PutTables(page, tables);
+  if (!made.ok()) return Invalid(path + ": " + made.status().message());
+  return std::pair(std::move(page), std::move(*made));
+}
+
+std::string LineAt(const std::string& text, std::string::const_iterator at) {
+  const auto begin = std::find(std::make_reverse_iterator(at), text.rend(), '\n').base();
+  return {begin, std::find(at, text.end(), '\n')};
+}
+
+}  // namespace
+
+Status WritePage(const std::string& path, const PageTables& tables) {
+  MILLRACE_ASSIGN(const auto pages, BothPages(path, tables));
+  return pages.first == pages.second ? Status::Ok() : WriteLocalFile(path, pages.second);
+}
+
+Status CheckPage(const std::string& path, const PageTables& tables, const std::string& mend) {
+  MILLRACE_ASSIGN(const auto pages, BothPages(path, tables));
+  const auto& [page, made] = pages;
+  if (page == made) return Status::Ok();
+  const auto differs = std::mismatch(page.begin(), page.end(), made.begin(), made.end());
+  const auto line = 1 + std::count(page.begin(), differs.first, '\n');
+  return Invalid(path + ":" + std::to_string(line) + ": the page has " + Quote(LineAt(page, differs.first), 400) +
+                 ", and here it comes out as " + Quote(LineAt(made, differs.second), 400) + "; " + mend + " mends it");
 }
 
 }  // namespace millrace::sim::experiments

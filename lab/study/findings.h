@@ -1,9 +1,8 @@
-// Experiment: one of the papers' evaluations, run on this scheduler. Its findings are tables that put the paper's
-// figure beside ours, and claims of the paper that our figures bear out or contradict.
+// Findings: what comes out when the evaluation of a paper is run on this scheduler. They are tables that put the
+// paper's figure beside ours, and claims of the paper that our figures bear out or contradict.
 //
-// There is one file per experiment, and one line in list.cc. An experiment runs for one seed and is deterministic: the
-// same seed gives the same findings. Published findings are over several seeds (summary.h). docs/schedulers/papers.md
-// explains the figures that differ. Thread rule: any thread; experiments share nothing.
+// Findings are of one seed: the same seed gives the same findings. Published findings are over several seeds
+// (summary.h). docs/schedulers/papers.md explains the figures that differ. Thread rule: values.
 #pragma once
 
 #include <cstdint>
@@ -112,15 +111,5 @@ struct Options {
   // Returns the number of repetitions, which is `full` at effort 1; at least 1.
   [[nodiscard]] std::uint32_t Repeat(std::uint32_t full) const;
 };
-
-struct Experiment {
-  std::string_view name;   // "sticky-slots"
-  std::string_view title;  // "sticky slots: node locality against the formula, without and with delay scheduling"
-  std::string_view paper;  // "Zaharia et al. 2009, figure 5"
-  Findings (*run)(const Options& options);
-};
-
-// Returns all experiments, in the order of docs/schedulers/papers.md.
-[[nodiscard]] const std::vector<Experiment>& ListExperiments();
 
 }  // namespace millrace::sim::experiments

@@ -1,4 +1,4 @@
-#include "lab/papers/experiment.h"
+#include "lab/study/findings.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,7 @@
-#include "lab/papers/report.h"
+#include "lab/study/tables.h"
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
 
 namespace millrace::sim::experiments {
@@ -33,9 +32,8 @@ TEST(ReportTest, WritesMarkdown) {
 }
 
 TEST(ReportTest, WritesJsonOfASeedWithNullForWhatIsAbsent) {
-  const Experiment experiment{"e", "title", "paper", nullptr};
   const Findings findings{{Sample()}, {{"gain", "about half", 0.5, Ratio(""), AtMost(1)}}};
-  EXPECT_EQ(FormatJson(experiment, 7, findings),
+  EXPECT_EQ(FormatJson("e", "paper", 7, findings),
             R"({"experiment":"e","paper":"paper","seed":7,"tables":[{"id":"locality","title":"Locality",)"
             R"("columns":["jobs","paper, %","ours, %"],"rows":[["five",46.0,45.64],["ten",null,26.25]]}],)"
             R"("claims":[{"claim":"gain","paper":"about half","ours":0.5}]})"
@@ -45,13 +43,6 @@ TEST(ReportTest, WritesJsonOfASeedWithNullForWhatIsAbsent) {
 TEST(TableTest, FindsAFigureByRowAndColumn) {
   EXPECT_EQ(Sample().Number("five", "paper, %"), 46.0);
   EXPECT_EQ(Sample().Number(1, "ours, %"), 26.25);
-}
-
-TEST(ListTest, NamesAreUnique) {
-  std::set<std::string_view> names;
-  for (const Experiment& experiment : ListExperiments()) {
-    EXPECT_TRUE(names.insert(experiment.name).second) << experiment.name;
-  }
 }
 
 }  // namespace

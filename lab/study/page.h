@@ -22,4 +22,10 @@ using PageTables = std::map<std::string, std::string>;
 // experiment are given.
 [[nodiscard]] Result<std::string> PutTables(const std::string& page, const PageTables& tables);
 
+// Puts the tables into the page at this path. Also returns the errors of reading and writing it.
+[[nodiscard]] Status WritePage(const std::string& path, const PageTables& tables);
+// Returns kInvalid, with the first line that differs, if the page at this path has other tables. `mend` is the command
+// that writes it. Also returns the errors of reading the page and of PutTables.
+[[nodiscard]] Status CheckPage(const std::string& path, const PageTables& tables, const std::string& mend);
+
 }  // namespace millrace::sim::experiments

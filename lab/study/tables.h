@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "lab/papers/experiment.h"
-#include "lab/papers/summary.h"
+#include "lab/study/findings.h"
+#include "lab/study/summary.h"
 
 namespace millrace::sim::experiments {
 
@@ -16,6 +17,7 @@ namespace millrace::sim::experiments {
 // Returns the findings of one seed, before seeds are combined: {"experiment": name, "paper": ..., "seed": n, "tables":
 // [{"id": ..., "title": ..., "columns": [...], "rows": [[...]]}], "claims": [{"claim": ..., "paper": ..., "ours": x}]};
 // an empty cell is null.
-[[nodiscard]] std::string FormatJson(const Experiment& experiment, std::uint64_t seed, const Findings& findings);
+[[nodiscard]] std::string FormatJson(std::string_view name, std::string_view paper, std::uint64_t seed,
+                                     const Findings& findings);
 
 }  // namespace millrace::sim::experiments

@@ -1,4 +1,4 @@
-#include "lab/papers/summary.h"
+#include "lab/study/summary.h"
 
 #include <algorithm>
 #include <cstdio>
