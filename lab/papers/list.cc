@@ -8,8 +8,6 @@ const std::vector<Experiment>& ListExperiments() {
        "Zaharia et al. 2009, figure 4, sections 4.2 and 6.2.3", SmallJobLocality},
       {"multi-user", "benchmark BM: response times and locality by job size",
        "Zaharia et al. 2009, table 2, figures 10, 11", MultiUser},
-      {"batch", "slowdowns of jobs, end and space of a batch",
-       "Zaharia et al. 2009, sections 5.3, 5.4 and 6.2.6, figures 7 to 9, table 4", Batch},
       {"lsap-locality", "local tasks of one round, dl against lsap", "Guo et al. 2012, figures 3, 4", LsapLocality},
       {"lsap-cost", "data locality cost of one round, dl, lsap-uniform and lsap", "Guo et al. 2012, figures 5 to 8",
        LsapCost},

@@ -21,7 +21,6 @@ struct Experiment {
 
 [[nodiscard]] Findings SmallJobLocality(const Options& options);
 [[nodiscard]] Findings MultiUser(const Options& options);
-[[nodiscard]] Findings Batch(const Options& options);
 [[nodiscard]] Findings LsapLocality(const Options& options);
 [[nodiscard]] Findings LsapCost(const Options& options);
 [[nodiscard]] Findings LsapFairness(const Options& options);

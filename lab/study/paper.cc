@@ -87,15 +87,17 @@ std::string WithoutPlace(const std::string& message, const std::string& file_nam
 
 // Words that say what an operand is; the ones that are missing are taken from elsewhere.
 struct OperandWords {
-  std::optional<std::string> metric, job_class, of, sweep, point;
+  std::optional<std::string> metric, job_class, sweep, point;
+  std::vector<std::string> of;
 };
 
 OperandWords Or(OperandWords first, const OperandWords& second) {
   const auto or_else = [](std::optional<std::string>* one, const std::optional<std::string>& other) {
     if (!*one) *one = other;
   };
-  or_else(&first.metric, second.metric), or_else(&first.job_class, second.job_class), or_else(&first.of, second.of);
+  or_else(&first.metric, second.metric), or_else(&first.job_class, second.job_class);
   or_else(&first.sweep, second.sweep), or_else(&first.point, second.point);
+  if (first.of.empty()) first.of = second.of;
   return first;
 }
 
@@ -404,8 +406,9 @@ class Reader {
       *field = WordOf(*node);
       if (!*field) section.Fail(key, "not a text or a number");
     };
-    read("metric", &words.metric), read("class", &words.job_class), read("of", &words.of);
+    read("metric", &words.metric), read("class", &words.job_class);
     read("sweep", &words.sweep), read("point", &words.point);
+    section.Texts("of", &words.of);
     return words;
   }
 
@@ -458,21 +461,23 @@ class Reader {
     if (!section.ok()) return {};
     const auto key = [&](std::string_view of) { return KeyOf(section, of, theirs); };
     if (!words.metric) section.Fail("", "`metric` is missing");
-    if (!words.of && paper_.schedulers.size() > 1) section.Fail("", "`of` is missing: the scheduler");
+    if (words.of.empty() && paper_.schedulers.size() > 1) section.Fail("", "`of` is missing: the scheduler");
     if (!section.ok()) return {};
     Operand operand{.metric = FindFigure(*words.metric), .job_class = words.job_class.value_or("")};
     const std::string& of_class = operand.job_class;
     const std::vector<std::string> labels = sched::LabelsOf(paper_.schedulers);
-    const auto of = words.of ? std::find(labels.begin(), labels.end(), *words.of) : labels.begin();
-    operand.scheduler = static_cast<std::uint32_t>(of - labels.begin());
+    for (const std::string& of : words.of) {
+      const auto at = std::find(labels.begin(), labels.end(), of);
+      if (at == labels.end()) return Unknown(section, key("of"), "scheduler", of, labels), std::vector<Operand>();
+      operand.schedulers.push_back(static_cast<std::uint32_t>(at - labels.begin()));
+    }
+    if (words.of.empty()) operand.schedulers.push_back(0);
     if (operand.metric == nullptr) {
       Unknown(section, key("metric"), "metric", *words.metric, FigureKeys());
     } else if (!of_class.empty() && !IsOfJobs(*operand.metric)) {
       section.Fail(key("class"), *words.metric + " is of the cluster; it cannot be told of one class");
     } else if (!of_class.empty() && std::find(classes_.begin(), classes_.end(), of_class) == classes_.end()) {
       Unknown(section, key("class"), "class of jobs", of_class, classes_);
-    } else if (of == labels.end()) {
-      Unknown(section, key("of"), "scheduler", *words.of, labels);
     }
     if (!section.ok()) return {};
     paper_.slowdowns = paper_.slowdowns || words.metric->ends_with("slowdown");
@@ -486,11 +491,8 @@ class Reader {
 
   Reckoning Reckon(TomlSection& section, const ReckoningWords& words) {
     Reckoning reckoning{.place = section.Where()};
-    constexpr NamedValue<As> kAs[] = {{"value", As::kValue},
-                                      {"ratio", As::kRatio},
-                                      {"less", As::kLess},
-                                      {"more", As::kMore},
-                                      {"difference", As::kDifference}};
+    constexpr NamedValue<As> kAs[] = {{"value", As::kValue}, {"ratio", As::kRatio},           {"less", As::kLess},
+                                      {"more", As::kMore},   {"difference", As::kDifference}, {"no more", As::kNoMore}};
     constexpr NamedValue<Over> kOver[] = {{"mean", Over::kMean}, {"least", Over::kLeast}, {"most", Over::kMost}};
     reckoning.as = OneOf(section, "as", words.as.value_or("value"), kAs);
     reckoning.over = OneOf(section, "over", words.over.value_or("mean"), kOver);
@@ -531,6 +533,7 @@ class Reader {
     if (as == As::kRatio) return Ratio(name, decimals(2));
     if (as == As::kLess) return Less(name, decimals(0));
     if (as == As::kMore) return More(name, decimals(0));
+    if (as == As::kNoMore) return Measured(name, decimals(0));
     return Measured(name, decimals(1));
   }
 
@@ -578,8 +581,13 @@ class Reader {
       for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
         RowWords& read = rows.emplace_back();
         read.name = GivenCell(section, key, *list->get(i));
-        auto& word = std::string_view(key) == "points" ? read.words.ours.point : read.words.ours.of;
-        word = WordOf(*list->get(i));
+        const std::optional<std::string> word = WordOf(*list->get(i));
+        if (!word) return section.Fail(key, "not a list of texts and numbers"), rows;
+        if (std::string_view(key) == "points") {
+          read.words.ours.point = word;
+        } else {
+          read.words.ours.of = {*word};
+        }
       }
       if (list == nullptr) section.Fail(key, "not a list of texts and numbers");
     }

@@ -51,14 +51,16 @@ struct Point {
   std::string testbed = {};                    // the testbed file of a live run
 };
 
-// What is measured, at one point under one scheduler.
+// What is measured, at one point under one scheduler; under several, the least of them.
 struct Operand {
   const compare::Metric* metric = nullptr;
-  std::string job_class;  // empty: all jobs
-  std::uint32_t scheduler = 0, point = 0;
+  std::string job_class = {};  // empty: all jobs
+  std::vector<std::uint32_t> schedulers = {};
+  std::uint32_t point = 0;
 };
 
-enum class As : std::uint8_t { kValue, kRatio, kLess, kMore, kDifference };
+// kNoMore: the share of the draws in which ours is not above theirs, by more than a thousandth.
+enum class As : std::uint8_t { kValue, kRatio, kLess, kMore, kDifference, kNoMore };
 // How the figures of a sweep's points become one.
 enum class Over : std::uint8_t { kMean, kLeast, kMost };
 

@@ -23,35 +23,35 @@ class Runs : public FigureSource {
     return draws > 1 ? options_.Repeat(draws) : 0;
   }
 
-  [[nodiscard]] Result<double> Of(const Operand& operand, const std::string& place) override {
-    MILLRACE_ASSIGN(const std::vector<SimResult>* results, Results(operand));
-    double sum = 0;
+  [[nodiscard]] Result<std::vector<double>> Of(const Operand& operand, std::uint32_t scheduler,
+                                               const std::string& place) override {
+    MILLRACE_ASSIGN(const std::vector<SimResult>* results, Results(Key(operand.point, scheduler)));
+    std::vector<double> values;
     for (const SimResult& result : *results) {
       const std::optional<double> value = FigureOf(operand, result);
-      if (!value)
-        return Invalid(place + ": " + NameOf(paper_, operand) + " has no " + std::string(operand.metric->key));
-      sum += *value / static_cast<double>(results->size());
+      if (!value) return HasNone(paper_, operand, scheduler, place);
+      values.push_back(*value);
     }
-    return sum;
+    return values;
   }
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // point, scheduler
 
-  Result<const std::vector<SimResult>*> Results(const Operand& operand) {
-    const Key key(operand.point, operand.scheduler);
+  Result<const std::vector<SimResult>*> Results(const Key& key) {
     if (const auto at = results_.find(key); at != results_.end()) return &at->second;
-    const std::uint32_t draws = DrawsOf(operand.point);
+    const std::uint32_t draws = DrawsOf(key.first);
     std::vector<SimResult> results(std::max(draws, 1U));
     for (std::uint32_t draw = 0; draw < results.size(); ++draw) {
       const std::uint64_t seed = draws == 0 ? options_.seed : options_.seed * kSeedsOfDraws + draw;
-      MILLRACE_ASSIGN(results[draw], RunOne(operand, seed));
+      MILLRACE_ASSIGN(results[draw], RunOne(key, seed));
     }
     return &results_.emplace(key, std::move(results)).first->second;
   }
 
-  Result<SimResult> RunOne(const Operand& operand, std::uint64_t seed) {
-    const std::string& text = paper_.workloads[paper_.points[operand.point].drawn_from[operand.scheduler]];
+  Result<SimResult> RunOne(const Key& key, std::uint64_t seed) {
+    const auto [point, scheduler] = key;
+    const std::string& text = paper_.workloads[paper_.points[point].drawn_from[scheduler]];
     Overrides overrides;
     overrides.seed = seed;
     MILLRACE_ASSIGN(const SimulationFile file, ParseSimulation(text, paper_.name, overrides));
@@ -60,7 +60,7 @@ class Runs : public FigureSource {
     if (paper_.slowdowns) {
       MILLRACE_ASSIGN(options.alone, AloneTimes(file.cluster, file.workload, options));
     }
-    const sched::Variant& variant = paper_.schedulers[operand.scheduler];
+    const sched::Variant& variant = paper_.schedulers[scheduler];
     MILLRACE_ASSIGN(SimResult result,
                     Simulate(file.cluster, file.workload, variant.scheduler, variant.settings, options));
     result.samples.clear();
@@ -74,31 +74,54 @@ class Runs : public FigureSource {
 
 constexpr double kPercent = 100;
 
-Result<double> Against(As as, double ours, double theirs, double scale, const std::string& place) {
-  if (as == As::kDifference) return (ours - theirs) * scale;
-  if (theirs == 0) return Invalid(place + ": a ratio to 0");
-  const double ratio = ours / theirs;
-  if (as == As::kLess) return kPercent * (1 - ratio);
-  return as == As::kMore ? kPercent * (ratio - 1) : ratio;
+constexpr double kHardlyMore = 1.001;
+
+double MeanOf(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value / static_cast<double>(values.size());
+  return sum;
+}
+
+// Returns the figure for each draw: the least under the operand's schedulers.
+Result<std::vector<double>> LeastOf(const Operand& operand, FigureSource& source, const std::string& place) {
+  std::vector<double> least;
+  for (const std::uint32_t scheduler : operand.schedulers) {
+    MILLRACE_ASSIGN(std::vector<double> values, source.Of(operand, scheduler, place));
+    if (least.empty()) least = values;
+    for (std::size_t draw = 0; draw < values.size(); ++draw) least[draw] = std::min(least[draw], values[draw]);
+  }
+  return least;
+}
+
+double NoMorePercent(const std::vector<double>& ours, const std::vector<double>& theirs) {
+  double no_more = 0;
+  for (std::size_t draw = 0; draw < ours.size(); ++draw) no_more += ours[draw] <= kHardlyMore * theirs[draw] ? 1 : 0;
+  return kPercent * no_more / static_cast<double>(ours.size());
+}
+
+// Returns the figure at one of the points.
+Result<double> ComputeAt(const Reckoning& reckoning, std::size_t at, FigureSource& source) {
+  MILLRACE_ASSIGN(const std::vector<double> of_draws, LeastOf(reckoning.ours[at], source, reckoning.place));
+  const double ours = MeanOf(of_draws);
+  if (reckoning.as == As::kValue) return ours * reckoning.scale;
+  MILLRACE_ASSIGN(const std::vector<double> others, LeastOf(reckoning.theirs[at], source, reckoning.place));
+  if (reckoning.as == As::kNoMore) return NoMorePercent(of_draws, others);
+  const double theirs = MeanOf(others);
+  if (reckoning.as == As::kDifference) return (ours - theirs) * reckoning.scale;
+  if (theirs == 0) return Invalid(reckoning.place + ": a ratio to 0");
+  if (reckoning.as == As::kLess) return kPercent * (1 - ours / theirs);
+  return reckoning.as == As::kMore ? kPercent * (ours / theirs - 1) : ours / theirs;
 }
 
 Result<double> Compute(const Reckoning& reckoning, FigureSource& source) {
   std::vector<double> values;
-  for (std::size_t i = 0; i < reckoning.ours.size(); ++i) {
-    MILLRACE_ASSIGN(const double ours, source.Of(reckoning.ours[i], reckoning.place));
-    if (reckoning.as == As::kValue) {
-      values.push_back(ours * reckoning.scale);
-      continue;
-    }
-    MILLRACE_ASSIGN(const double theirs, source.Of(reckoning.theirs[i], reckoning.place));
-    MILLRACE_ASSIGN(const double value, Against(reckoning.as, ours, theirs, reckoning.scale, reckoning.place));
+  for (std::size_t at = 0; at < reckoning.ours.size(); ++at) {
+    MILLRACE_ASSIGN(const double value, ComputeAt(reckoning, at, source));
     values.push_back(value);
   }
   if (reckoning.over == Over::kLeast) return *std::min_element(values.begin(), values.end());
   if (reckoning.over == Over::kMost) return *std::max_element(values.begin(), values.end());
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
+  return MeanOf(values);
 }
 
 Result<Table> Fill(const Paper& paper, const PaperTable& from, FigureSource& source) {
@@ -129,11 +152,12 @@ std::optional<double> FigureOf(const Operand& operand, const SimResult& result) 
   return operand.metric->of(outcome);
 }
 
-std::string NameOf(const Paper& paper, const Operand& operand) {
+Status HasNone(const Paper& paper, const Operand& operand, std::uint32_t scheduler, const std::string& place) {
   const Point& point = paper.points[operand.point];
-  std::string name = paper.schedulers[operand.scheduler].label;
+  std::string name = paper.schedulers[scheduler].label;
   if (!point.sweep.empty()) name += " at " + point.sweep + (point.label.empty() ? "" : " " + point.label);
-  return name + (operand.job_class.empty() ? "" : ", class " + operand.job_class + ",");
+  if (!operand.job_class.empty()) name += ", class " + operand.job_class + ",";
+  return Invalid(place + ": " + name + " has no " + std::string(operand.metric->key));
 }
 
 Result<Findings> FillIn(const Paper& paper, FigureSource& source) {

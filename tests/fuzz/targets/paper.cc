@@ -45,7 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (const sim::experiments::Operand& operand : *side) {
         fuzz::Require(operand.metric != nullptr, "an operand without a metric");
         const auto& from = paper->points.at(operand.point).drawn_from;
-        fuzz::Require(from.at(operand.scheduler) < paper->workloads.size(), "a point without a workload");
+        fuzz::Require(!operand.schedulers.empty(), "an operand without a scheduler");
+        for (const std::uint32_t scheduler : operand.schedulers)
+          fuzz::Require(from.at(scheduler) < paper->workloads.size(), "a point without a workload");
       }
     }
     fuzz::Require(reckoning.theirs.empty() || reckoning.theirs.size() == reckoning.ours.size(), "pairs");

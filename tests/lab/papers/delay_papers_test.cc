@@ -6,17 +6,6 @@
 namespace millrace::sim::experiments {
 namespace {
 
-TEST(BatchTest, FairSharingEndsTheBatchOfTwoAJobLater) {
-  const Findings findings = Batch({.seed = 1, .effort = 0.5});
-  EXPECT_NEAR(findings.Of("figure-7").Number("fifo", "ours"), 300, 3);
-  EXPECT_NEAR(findings.Of("figure-7").Number("fair", "ours"), 400, 3);
-  // "Fair sharing, preemption and copy-compute splitting each cut slowdown in half."
-  const Table& shares = findings.Of("slow-start");
-  EXPECT_LE(shares.Number("0.50", "fair"), 0.5);
-  EXPECT_LE(shares.Number("0.30", "fair+preempt"), 0.5 * shares.Number("0.30", "fair"));
-  EXPECT_LE(shares.Number("0.30", "fair+ccs"), 0.5 * shares.Number("0.30", "fair"));
-}
-
 TEST(MultiUserTest, SmallJobsGainAndDelayMakesMapsLocal) {
   const Findings findings = MultiUser({.seed = 1, .effort = 0.17});
   const Table& means = findings.Of("figure-10");
