@@ -335,7 +335,7 @@ TEST(SmallJobsTest, DelayRaisesLocalityAndThroughput) {
 }
 
 TEST(BatchTest, FairSharingEndsTheBatchOfTwoAJobLater) {
-  const Findings findings = OfFile("batch", {.seed = 1, .effort = 0.5});
+  const Findings findings = OfFile("batch", {.seed = 1});
   EXPECT_NEAR(findings.Of("figure-7").Number("fifo", "ours"), 300, 3);
   EXPECT_NEAR(findings.Of("figure-7").Number("fair", "ours"), 400, 3);
   // "Fair sharing, preemption and copy-compute splitting each cut slowdown in half."
@@ -346,7 +346,7 @@ TEST(BatchTest, FairSharingEndsTheBatchOfTwoAJobLater) {
 }
 
 TEST(CpDeadlinesTest, IsLateLessThanEdf) {
-  const Findings findings = OfFile("cp-deadlines", {.seed = 7, .effort = 0.3});
+  const Findings findings = OfFile("cp-deadlines", {.seed = 1});
   const Table &small = findings.Of("small-late"), &medium = findings.Of("medium-late");
   const Table& large = findings.Of("large-late");
   EXPECT_LT(small.Number("CP, mixed cost", "1/15.0"), 0.6 * small.Number("EDF", "1/15.0")) << "paper: about half";
