@@ -160,9 +160,14 @@ std::string SourcesText(const Json& document) {
   return text;
 }
 
+// Returns what was run, with the paper's own file in place of the workload of one of its points.
 std::string Said(const LiveComparison& one, const Paper& paper) {
-  return "`millrace " + Joined(one.words, " ") + " -o " + one.name + "` on `testbeds/" +
-         FileName(paper.points[one.point].testbed) + "`";
+  std::vector<std::string> words = one.words;
+  const Point& point = paper.points[one.point];
+  std::replace(words.begin(), words.end(), one.workload, FileName(paper.path));
+  return "`millrace " + Joined(words, " ") + " -o " + one.name + "`" +
+         (point.sweep.empty() ? "" : ", point " + point.label + " of its sweep,") + " on `testbeds/" +
+         FileName(point.testbed) + "`";
 }
 
 class PageMaker {
