@@ -194,7 +194,7 @@ class PageMaker {
 
  private:
   Status AddTables(const Paper& paper, LivePage* page) {
-    if (!paper.tables.empty()) return AddOwnTables(paper, page);
+    if (!paper.tables.empty() || !paper.claims.empty()) return AddOwnTables(paper, page);
     if (paper.live.times > 1) {
       MILLRACE_ASSIGN(page->tables[paper.name], AgainstItself(paper));
       return Status::Ok();
@@ -416,18 +416,29 @@ std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
     const std::size_t slash = paper.path.rfind('/');
     const std::string beside = slash == std::string::npos ? "" : paper.path.substr(0, slash + 1);
     std::string up;  // the testbed that is there
+    const auto take_down = [&] {
+      if (!up.empty()) plan += ")\n";
+    };
     for (const LiveComparison& one : ComparisonsOf(paper)) {
       const std::string& bed = paper.points[one.point].testbed;
-      if (bed != up && !up.empty()) plan += testbed + " down papers\n";
-      if (bed != up && !bed.empty()) plan += testbed + " up " + Quoted(beside + bed) + " --name papers\n";
-      up = bed;
+      if (bed != up) {
+        take_down();
+        up = bed;
+        // In a shell of its own, which takes the testbed down however it ends.
+        if (!bed.empty()) {
+          plan += "(\n" + testbed + " up " + Quoted(beside + bed) + " --name papers\ntrap '" + testbed +
+                  " down papers' EXIT\n";
+        }
+      }
       std::vector<std::string> words;
-      for (const std::string& word : one.words)
-        words.push_back(Quoted(word == one.workload ? (one.text.empty() ? paper.path : directory + "/" + word) : word));
+      for (const std::string& word : one.words) {
+        const bool workload = word == one.workload;
+        words.push_back(Quoted(!workload ? word : one.text.empty() ? paper.path : directory + "/" + word));
+      }
       plan += (bed.empty() ? "" : testbed + " run --name papers -- ") + ("millrace " + Joined(words, " ")) + " -o " +
               Quoted(directory + "/" + one.name) + "\n";
     }
-    if (!up.empty()) plan += testbed + " down papers\n";
+    take_down();
   }
   return plan;
 }

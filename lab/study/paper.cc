@@ -175,10 +175,13 @@ class Reader {
         {"simulated", Where::kSimulated}, {"local", Where::kLocal}, {"testbed", Where::kTestbed}};
     paper_.where = OneOf(*head, "where", where, kPlaces);
     if (head->Has("schedulers")) head->Texts("schedulers", &names_);
-    head->Integer("seeds", &paper_.seeds, 1, kMostSeeds);
-    head->Integer("draws", &draws_, 1, kMostDraws);
-    head->Text("draw", &paper_.draw);
-    if (paper_.where != Where::kSimulated) ReadLive(*head);
+    if (paper_.where == Where::kSimulated) {
+      head->Integer("seeds", &paper_.seeds, 1, kMostSeeds);
+      head->Integer("draws", &draws_, 1, kMostDraws);
+      head->Text("draw", &paper_.draw);
+    } else {
+      ReadLive(*head);
+    }
     head->Finish();
   }
 
@@ -232,8 +235,11 @@ class Reader {
   }
 
   void ReadSchedulers() {
-    (void)root_.Table("settings");
+    const std::optional<TomlSection> common = root_.Table("settings");
     std::vector<TomlSection> sections = root_.Tables("schedulers");
+    // A live cluster has one scheduler file, its master's.
+    if (paper_.where != Where::kSimulated && (common || !sections.empty()))
+      root_.Fail(common ? "settings" : "schedulers", "is not for live runs; name the schedulers in [paper]");
     std::optional<TomlSection> head = failure_.ok() ? root_.Table("paper") : std::nullopt;
     if (!head) return;
     if (names_.empty() == sections.empty())
@@ -290,8 +296,9 @@ class Reader {
   void ReadSweep(TomlSection& section) {
     Point point{.draws = draws_, .place = section.Where(), .testbed = testbed_};
     section.Text("name", &point.sweep);
-    section.Integer("draws", &point.draws, 1, kMostDraws);
-    section.Text("testbed", &point.testbed);
+    const bool live = paper_.where != Where::kSimulated;
+    if (!live) section.Integer("draws", &point.draws, 1, kMostDraws);
+    if (live) section.Text("testbed", &point.testbed);
     const Changes fixed = ReadChanges(section);
     std::vector<std::string> keys, labels, testbeds;
     if (section.Has("keys")) section.Texts("keys", &keys);
@@ -299,7 +306,7 @@ class Reader {
     if (section.Has("key") && section.Has("keys")) section.Fail("keys", "`key` is given too; leave one of them out");
     const toml::node* values = section.Node("values");
     if (section.Has("labels")) section.Texts("labels", &labels);
-    if (section.Has("testbeds")) section.Texts("testbeds", &testbeds);
+    if (live && section.Has("testbeds")) section.Texts("testbeds", &testbeds);
     section.Finish();
     if (!section.ok()) return;
     if (point.sweep.empty()) return section.Fail("name", "is missing");

@@ -31,9 +31,11 @@ std::vector<std::string> millrace::fuzz::Seeds() {
       "  { name = \"r\", as = \"ratio\", against = { of = \"fair+delay\" } }]\n"
       "[[claims]]\nsection = \"f\"\ntext = \"c\"\nsays = \"1\"\nmetric = \"node_local\"\nclass = \"a\"\n"
       "of = \"fifo\"\nover = \"mean\"\neffect = [1, 2]\n",
-      "[paper]\nwhere = \"testbed\"\nmetrics = \"turnaround\"\ntestbed = \"t\"\ntimes = 2\n[[schedulers]]\n"
-      "policy = \"fair\"\nname = \"l\"\nsettings = { fair = { order = \"sjf\" } }\nset = { \"cluster.nodes\" = 2 }\n"
-      "[[jobs]]\nmaps = 1\n"};
+      "[paper]\n[[schedulers]]\npolicy = \"fair\"\nname = \"l\"\nsettings = { fair = { order = \"sjf\" } }\n"
+      "set = { \"cluster.nodes\" = 2 }\n[[jobs]]\nmaps = 1\n[[claims]]\ntext = \"t\"\nsays = \"s\"\n"
+      "metric = \"makespan\"\nwithin = [1, 2]\n",
+      "[paper]\nwhere = \"testbed\"\nmetrics = \"turnaround\"\ntestbed = \"t\"\ntimes = 2\n"
+      "schedulers = [\"fair\"]\n[[jobs]]\nmaps = 1\n"};
 }
 
 // Every paper that is read names only what it has.

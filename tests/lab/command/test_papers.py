@@ -182,7 +182,8 @@ class PapersTest(unittest.TestCase):
         plan = self.compare(*self.live("slots", "two-datacenters", "against-itself"), "-o", self.at("o")).stdout.splitlines()
         ups = [line for line in plan if " up " in line]
         self.assertEqual([re.search(r"testbeds/(\S+)\.toml", line).group(1) for line in ups], ["slots-2-2", "slots-3-1", "slots-1-3", "two-datacenters", "slots-2-1"])
-        self.assertEqual(sum(" down " in line for line in plan), len(ups))
+        self.assertEqual(sum(line.startswith("trap ") and " down " in line for line in plan), len(ups), "each is taken down, whatever happens")
+        self.assertEqual((plan.count("("), plan.count(")")), (len(ups), len(ups)))
         self.assertEqual(sum("against-itself.toml" in line for line in plan), 20)
         # A workload that a sweep changes is a file of its own, which runs as it stands.
         run = next(line.split(" -- ", 1)[1].split() for line in plan if line.endswith("/slots-1-3"))
