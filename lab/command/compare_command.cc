@@ -15,6 +15,7 @@
 #include "lab/beside/beside.h"
 #include "lab/command/calibrate.h"
 #include "lab/command/forms.h"
+#include "lab/command/paper_command.h"
 #include "lab/command/runs_progress.h"
 #include "lab/command/scheduler_names.h"
 #include "lab/command/sim_workload.h"
@@ -24,6 +25,7 @@
 #include "lab/report/findings_table.h"
 #include "lab/run/make_runs.h"
 #include "lab/run/sim_arena.h"
+#include "lab/study/paper.h"
 
 namespace millrace::compare {
 namespace {
@@ -41,7 +43,7 @@ using console::Printer;
 constexpr const char* kVerb = "compare";
 constexpr std::int64_t kMostRepeats = 1'000;
 constexpr std::uint32_t kRepeatLive = 8, kRepeatSimulated = 30;
-constexpr std::size_t kMostHeadlines = 3;
+constexpr std::size_t kMostHeadlines = 3, kMostPapers = 1'000;
 // With --until-width the runs are judged at these numbers of blocks, and a p value counts as much less as there are
 // looks (Bonferroni).
 constexpr std::uint32_t kLooks[] = {8, 12, 20};
@@ -50,6 +52,7 @@ struct CompareWords {
   cli::WorkloadWords workload;
   cli::SchedulerWords schedulers;
   std::string directory, calibrate, on = "sim", metric = "turnaround,makespan,wait", practical, width;
+  std::string write, check;  // pages
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
   bool simulate = false;
@@ -60,7 +63,8 @@ void Declare(Arguments& arguments, CompareWords* words) {
                          "; the first is the baseline that the others are compared with");
   arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
   arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
-                    "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers)");
+                    "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers); of a paper's "
+                    "file: seeds");
   arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
   arguments.Text("--metric", &words->metric,
                  "at most three metrics that decide, separated by commas (default: turnaround,makespan,wait)");
@@ -75,6 +79,9 @@ void Declare(Arguments& arguments, CompareWords* words) {
       "--calibrate", &words->calibrate,
       "in place of comparing: run a job of each class with a program alone, and write the workload file there "
       "with the times that its tasks took");
+  arguments.Text("--write", &words->write,
+                 "of a paper's file: put its tables into this page in place of printing them");
+  arguments.Text("--check", &words->check, "of a paper's file: fail if this page has other tables");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
   arguments.Flag("--json", &words->json, "print what came out as JSON");
   arguments.Flag("--wide", &words->wide, "print all metrics and columns, even if they do not fit into 80 columns");
@@ -339,6 +346,39 @@ Result<std::string> CalibrateInstead(const Invocation& invocation, const Compare
   return Calibrate(std::move(calibration));
 }
 
+// A paper's file names its own schedulers; with --scheduler it is a workload file like any other.
+bool NamesPaper(const CompareWords& words, const Words& paths) {
+  if (!words.schedulers.schedulers.empty() || !words.calibrate.empty()) return false;
+  return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+    const Result<std::string> text = sim::ReadSimulation(path);
+    return text.ok() && sim::experiments::IsPaper(*text);
+  });
+}
+
+// Returns kInvalid for the first option that says what the paper's file says.
+Status CheckPaperOptions(const CLI::App& app) {
+  constexpr std::string_view kTaken[] = {"--output", "--repeat", "--write", "--check", "--json", "--seed", "--help"};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames().front();
+    const bool taken =
+        std::any_of(std::begin(kTaken), std::end(kTaken), [&](std::string_view one) { return one == "--" + name; });
+    if (!taken) return Invalid("--" + name + " is not for a paper's file, which says itself what is run and shown");
+  }
+  return Status::Ok();
+}
+
+int ComparePaper(const Invocation& invocation, const CompareWords& words, Arguments& arguments) {
+  if (const Status fit = CheckPaperOptions(arguments.options()); !fit.ok()) return invocation.FailToStart(kVerb, fit);
+  return RunPaperFiles(invocation, {.paths = arguments.operands(),
+                                    .directory = words.directory,
+                                    .write = words.write,
+                                    .check = words.check,
+                                    .seeds = words.repeat,
+                                    .seed = words.workload.seed,
+                                    .json = words.json});
+}
+
 }  // namespace
 
 int CompareCommand(const Invocation& invocation, const Words& args) {
@@ -347,7 +387,7 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
                       "that is.");
   CompareWords words;
   Declare(arguments, &words);
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, kMostPapers)) return *status;
   if (words.columns) {
     Printer(invocation.console) << cli::FormatTable(MetricsTable());
     return kDone;
@@ -356,6 +396,18 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
     return invocation.Fail(kVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
   };
   if (arguments.operands().empty()) return missing("WORKLOAD");
+  if (NamesPaper(words, arguments.operands())) return ComparePaper(invocation, words, arguments);
+  if (arguments.operands().size() > 1) {
+    return invocation.Fail(kVerb,
+                           Invalid("one WORKLOAD is compared at a time, and " + Quote(arguments.operands()[1]) +
+                                   " is a second one; only papers' files may be several"),
+                           kWrongUsage);
+  }
+  if (!words.write.empty() || !words.check.empty()) {
+    const std::string option = words.write.empty() ? "--check" : "--write";
+    return invocation.FailToStart(kVerb, Invalid(option + " is for a paper's file, without --scheduler; " +
+                                                 Quote(arguments.operands()[0]) + " has no [paper]"));
+  }
   if (!words.calibrate.empty()) {
     const Result<std::string> told = CalibrateInstead(invocation, words, arguments.operands()[0]);
     if (!told.ok()) return invocation.FailToStart(kVerb, told.status());

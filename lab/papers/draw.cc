@@ -16,17 +16,6 @@ double Gaussian(Random* random, double mean, double deviation) {
   return mean + deviation * radius * std::cos(2 * std::numbers::pi * random->Unit());
 }
 
-std::uint32_t Zipf(Random* random, std::uint32_t n, double exponent) {
-  double total = 0;
-  for (std::uint32_t k = 1; k <= n; ++k) total += std::pow(k, -exponent);
-  double left = random->Unit() * total;
-  for (std::uint32_t k = 1; k < n; ++k) {
-    left -= std::pow(k, -exponent);
-    if (left < 0) return k;
-  }
-  return n;
-}
-
 std::vector<std::uint32_t> Choose(Random* random, std::uint32_t n, std::uint32_t count) {
   std::vector<std::uint32_t> all(n);
   std::iota(all.begin(), all.end(), 0U);

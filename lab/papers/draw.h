@@ -15,8 +15,6 @@ namespace millrace::sim::experiments {
 // Returns an exponentially distributed number with this mean.
 [[nodiscard]] double Exponential(Random* random, double mean);
 [[nodiscard]] double Gaussian(Random* random, double mean, double deviation);
-// Returns a number k from 1 to n, with a probability proportional to 1/k^exponent.
-[[nodiscard]] std::uint32_t Zipf(Random* random, std::uint32_t n, double exponent);
 // Returns `count` of the numbers below `n`, all equally likely, in the order drawn. Requires: count <= n.
 [[nodiscard]] std::vector<std::uint32_t> Choose(Random* random, std::uint32_t n, std::uint32_t count);
 template <class T>

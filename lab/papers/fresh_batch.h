@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/papers/experiment.h"
+#include "lab/study/findings.h"
 
 namespace millrace::sim::experiments {
 

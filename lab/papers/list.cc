@@ -4,19 +4,10 @@ namespace millrace::sim::experiments {
 
 const std::vector<Experiment>& ListExperiments() {
   static const std::vector<Experiment> kExperiments = {
-      {"sticky-slots", "node locality as jobs keep their slots, without and with delay scheduling",
-       "Zaharia et al. 2009, figures 5, 13, 14", StickySlots},
-      {"small-jobs", "locality and throughput of streams of small jobs with delay scheduling",
-       "Zaharia et al. 2009, table 3, figure 12", SmallJobs},
       {"small-job-locality", "locality of small jobs among large ones, and what waiting for it costs",
        "Zaharia et al. 2009, figure 4, sections 4.2 and 6.2.3", SmallJobLocality},
       {"multi-user", "benchmark BM: response times and locality by job size",
        "Zaharia et al. 2009, table 2, figures 10, 11", MultiUser},
-      {"hoarded-slots", "reduces that wait for maps, without and with copy-compute splitting",
-       "Zaharia et al. 2009, figure 6, section 6.2.5", HoardedSlots},
-      {"batch", "slowdowns of jobs, end and space of a batch",
-       "Zaharia et al. 2009, sections 5.3, 5.4 and 6.2.6, figures 7 to 9, table 4", Batch},
-      {"hot-spot", "IO-rate biasing on a hot file", "Zaharia et al. 2009, section 6.2.4, figure 15", HotSpot},
       {"lsap-locality", "local tasks of one round, dl against lsap", "Guo et al. 2012, figures 3, 4", LsapLocality},
       {"lsap-cost", "data locality cost of one round, dl, lsap-uniform and lsap", "Guo et al. 2012, figures 5 to 8",
        LsapCost},
@@ -27,7 +18,6 @@ const std::vector<Experiment>& ListExperiments() {
        FreshSets},
       {"joss-workloads", "two datacenters: locality, traffic, turnaround and load of JoSS",
        "Lee et al. 2015, figures 7 to 9 and 11 to 15, tables 8 to 10", JossWorkloads},
-      {"cp-deadlines", "open streams with deadlines: EDF against CP", "Lim et al. 2015, figures 6 to 13", CpDeadlines},
   };
   return kExperiments;
 }

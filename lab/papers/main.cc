@@ -7,14 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/file.h"
-#include "base/local_place.h"
 #include "base/program.h"
-#include "lab/papers/experiment.h"
-#include "lab/papers/page.h"
-#include "lab/papers/report.h"
-#include "lab/papers/seeds.h"
-#include "lab/papers/summary.h"
+#include "lab/papers/list.h"
+#include "lab/study/page.h"
+#include "lab/study/seeds.h"
+#include "lab/study/summary.h"
+#include "lab/study/tables.h"
 
 namespace millrace::sim::experiments {
 namespace {
@@ -62,7 +60,7 @@ void Print(const Experiment& experiment, const std::vector<Findings>& seeds, con
   std::string text;
   if (arguments.format == "json") {
     for (std::size_t s = 0; s < seeds.size(); ++s) {
-      text += FormatJson(experiment, arguments.options.seed + s, seeds[s]);
+      text += FormatJson(experiment.name, experiment.paper, arguments.options.seed + s, seeds[s]);
     }
   } else if (arguments.format == "markdown") {
     for (const TextTable& table : Summarise(seeds)) text += FormatMarkdown(table) + '\n';
@@ -75,35 +73,12 @@ void Print(const Experiment& experiment, const std::vector<Findings>& seeds, con
   std::fflush(stdout);
 }
 
-// Prints the first line that differs.
-void Complain(const std::string& path, const std::string& page, const std::string& made) {
-  const auto differs = std::mismatch(page.begin(), page.end(), made.begin(), made.end());
-  const auto line = [](const std::string& text, std::string::const_iterator at) {
-    const auto begin = std::find(std::make_reverse_iterator(at), text.rend(), '\n').base();
-    return std::string(begin, std::find(at, text.end(), '\n'));
-  };
-  std::fprintf(stderr, "%s:%d has other figures than the experiments give: millrace-experiments --write mends it\n",
-               path.c_str(), static_cast<int>(1 + std::count(page.begin(), differs.first, '\n')));
-  std::fprintf(stderr, "page: %s\nhere: %s\n", line(page, differs.first).c_str(), line(made, differs.second).c_str());
-}
-
 // Returns the exit status.
 int PutInto(const PageTables& tables, const Arguments& arguments) {
-  const std::string& path = arguments.write.empty() ? arguments.check : arguments.write;
-  const Result<std::string> page = ReadWholeFile(path);
-  const Result<std::string> made = page.ok() ? PutTables(*page, tables) : page;
-  if (!made.ok()) {
-    std::fprintf(stderr, "%s: %s\n", path.c_str(), made.status().message().c_str());
-    return 1;
-  }
-  if (*made == *page) return 0;
-  if (arguments.write.empty()) {
-    Complain(path, *page, *made);
-    return 1;
-  }
-  const Status written = WriteLocalFile(path, *made);
-  if (!written.ok()) std::fprintf(stderr, "%s\n", written.message().c_str());
-  return written.ok() ? 0 : 1;
+  const Status put = arguments.write.empty() ? CheckPage(arguments.check, tables, "millrace-experiments --write")
+                                             : WritePage(arguments.write, tables);
+  if (!put.ok()) std::fprintf(stderr, "%s\n", put.message().c_str());
+  return put.ok() ? 0 : 1;
 }
 
 int Main(int argc, char** argv) {
@@ -123,7 +98,8 @@ int Main(int argc, char** argv) {
   for (const Experiment& experiment : all) {
     const auto& names = arguments.names;
     if (!names.empty() && std::find(names.begin(), names.end(), experiment.name) == names.end()) continue;
-    const std::vector<Findings> seeds = RunSeeds(experiment, arguments.options, arguments.seeds, arguments.threads);
+    const std::vector<Findings> seeds =
+        *RunSeeds(experiment.run, arguments.options, arguments.seeds, arguments.threads);
     if (page) {
       for (const TextTable& table : Summarise(seeds)) {
         tables[std::string(experiment.name) + '/' + table.id] = FormatMarkdown(table);

@@ -68,6 +68,13 @@ std::vector<NodeId> BlockPlacer::Place(std::uint64_t key, std::uint32_t block) c
   Random random(MixSeeds(seed_, key, block));
   const auto replicas = std::min<std::size_t>(placement_.replication, rack_.size());
   std::vector<NodeId> chosen;
+  if (placement_.kind == Placement::Kind::kIndependent) {
+    const auto nodes = static_cast<std::uint32_t>(rack_.size());
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+      if (random.Below(nodes) < replicas) chosen.push_back(NodeId{node});
+    }
+    return chosen;
+  }
   chosen.reserve(replicas);
   const auto anywhere = [](std::uint32_t) { return true; };
   while (chosen.size() < replicas) {

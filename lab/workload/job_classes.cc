@@ -97,6 +97,16 @@ void NoteUntimed(const TomlSection& section, const JobClass& read, LiveParts* pa
                    " take, such as " + key + " = \"5s\"";
 }
 
+// Reads a number of users, who take turns.
+void ReadUsers(TomlSection& section, JobClass* read) {
+  if (!section.Has("users")) return;
+  std::uint32_t users = 1;
+  section.Integer("users", &users, 1, kMostJobs);
+  if (section.Has("user")) section.Fail("users", "`user` is given too; leave one of them out");
+  read->users.clear();
+  for (std::uint32_t user = 0; user < users; ++user) read->users.push_back(read->name + "-" + std::to_string(user));
+}
+
 JobClass ReadClass(TomlSection& section, const Scaling& scaling, LiveParts* parts) {
   JobClass read;
   read.size_factor = scaling.sizes;
@@ -104,6 +114,7 @@ JobClass ReadClass(TomlSection& section, const Scaling& scaling, LiveParts* part
   section.Integer("count", &read.count, 0, kMostJobs);
   ReadTaskKeys(section, &read);
   section.Texts("user", &read.users);
+  ReadUsers(section, &read);
   section.Texts("pool", &read.pools);
   section.Texts("priority", &read.priorities);
   for (const std::string& priority : read.priorities) {

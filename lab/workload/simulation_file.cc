@@ -159,14 +159,16 @@ void ScaleFailures(double factor, ClusterSpec* cluster) {
 
 void ReadPlacement(TomlSection& root, const Overrides& overrides, Placement* placement) {
   if (std::optional<TomlSection> section = root.Table("placement")) {
-    constexpr std::pair<std::string_view, Placement::Kind> kKinds[] = {
-        {"dfs", Placement::Kind::kDfs}, {"random", Placement::Kind::kRandom}, {"spread", Placement::Kind::kSpread}};
+    constexpr std::pair<std::string_view, Placement::Kind> kKinds[] = {{"dfs", Placement::Kind::kDfs},
+                                                                       {"random", Placement::Kind::kRandom},
+                                                                       {"spread", Placement::Kind::kSpread},
+                                                                       {"independent", Placement::Kind::kIndependent}};
     std::string kind = "dfs";
     section->Text("kind", &kind);
     const auto* found =
         std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.first == kind; });
     if (found == std::end(kKinds)) {
-      section->Fail("kind", Quote(kind) + " is not dfs, random or spread");
+      section->Fail("kind", Quote(kind) + " is not dfs, random, spread or independent");
     } else {
       placement->kind = found->second;
     }
@@ -271,6 +273,8 @@ Result<SimulationFile> Parse(std::string_view text, const std::string& file_name
   ReadPlacement(root, overrides, &file.workload.placement);
   file.workload.jobs = ReadJobs(root, file.seed, scaling, &file.live);
   ReadTrace(root, read_file, scaling, &file);
+  // The rest of a paper's file (lab/study/paper.h).
+  for (const char* key : {"paper", "schedulers", "settings", "sweep", "tables", "claims"}) (void)root.Node(key);
   root.Finish();
   if (!failure.ok()) return failure;
   return file;

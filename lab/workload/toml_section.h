@@ -50,6 +50,10 @@ class TomlSection {
   void Draws(std::string_view key, Unit unit, Distribution* field);
   void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
 
+  // Returns the node of this key, for what no other call reads; null if it is absent.
+  [[nodiscard]] const toml::node* Node(std::string_view key) { return Ask(key); }
+  [[nodiscard]] const toml::table& table() const { return table_; }
+
   // Returns the value if it is a text that begins like a name, with a letter or "_". (A size begins with a digit.)
   [[nodiscard]] std::optional<std::string> Name(std::string_view key);
   // Reads a table whose values are texts, numbers and booleans, as pairs of a name and the text of its value.

@@ -6,31 +6,6 @@
 namespace millrace::sim::experiments {
 namespace {
 
-TEST(StickySlotsTest, FairSharingLandsOnTheFormulaAndDelayOnAllLocal) {
-  const Findings findings = StickySlots({.seed = 1});
-  const Table& curve = findings.Of("figure-5");
-  for (std::size_t row = 0; row < curve.rows.size(); ++row) {
-    const double jobs = curve.Number(row, "jobs");
-    EXPECT_NEAR(curve.Number(row, "fair, replicas as in the formula"), curve.Number(row, "formula"), 3) << jobs;
-    EXPECT_NEAR(curve.Number(row, "fair"), curve.Number(row, "exact: 3 distinct replicas"), 3) << jobs;
-    EXPECT_GE(curve.Number(row, "fair+delay"), 97) << jobs;
-  }
-  // docs/schedulers/policies.md#fair.
-  EXPECT_NEAR(curve.Number(1, "formula"), 45.6, 0.05);
-  EXPECT_NEAR(curve.Number(2, "formula"), 26.3, 0.05);
-}
-
-TEST(BatchTest, FairSharingEndsTheBatchOfTwoAJobLater) {
-  const Findings findings = Batch({.seed = 1, .effort = 0.5});
-  EXPECT_NEAR(findings.Of("figure-7").Number("fifo", "ours"), 300, 3);
-  EXPECT_NEAR(findings.Of("figure-7").Number("fair", "ours"), 400, 3);
-  // "Fair sharing, preemption and copy-compute splitting each cut slowdown in half."
-  const Table& shares = findings.Of("slow-start");
-  EXPECT_LE(shares.Number("0.50", "fair"), 0.5);
-  EXPECT_LE(shares.Number("0.30", "fair+preempt"), 0.5 * shares.Number("0.30", "fair"));
-  EXPECT_LE(shares.Number("0.30", "fair+ccs"), 0.5 * shares.Number("0.30", "fair"));
-}
-
 TEST(MultiUserTest, SmallJobsGainAndDelayMakesMapsLocal) {
   const Findings findings = MultiUser({.seed = 1, .effort = 0.17});
   const Table& means = findings.Of("figure-10");
@@ -45,16 +20,6 @@ TEST(MultiUserTest, SmallJobsGainAndDelayMakesMapsLocal) {
     EXPECT_GE(findings.Of("figure-11").Number(bin, "fair+delay+ccs"), 97) << bin;
 }
 
-TEST(SmallJobsTest, DelayRaisesLocalityAndThroughput) {
-  const Findings findings = SmallJobs({.seed = 1, .effort = 0.25});
-  const Table &gains = findings.Of("figure-12"), &locality = findings.Of("table-3");
-  for (std::size_t row = 0; row < 3; ++row) {
-    EXPECT_GE(gains.Number(row, "fair"), 1.2);
-    EXPECT_GE(locality.Number(row, "fair+delay: node"), locality.Number(row, "paper: node, delay"));
-    EXPECT_GE(locality.Number(row, "fair+delay: rack"), locality.Number(row, "paper: rack, delay") - 2);
-  }
-}
-
 TEST(SmallJobLocalityTest, WaitingMakesSmallJobsLocalAndCostsThemNothing) {
   const Findings findings = SmallJobLocality({.seed = 1});
   const Table& sizes = findings.Of("figure-4");
@@ -64,20 +29,6 @@ TEST(SmallJobLocalityTest, WaitingMakesSmallJobsLocalAndCostsThemNothing) {
   EXPECT_NEAR(alone.Number("dl", "node-local, %"), 25, 10) << "paper: 25; eight runs of 16 maps";
   EXPECT_EQ(alone.Number("dl+delay", "node-local, %"), 100);
   EXPECT_NEAR(alone.Number("dl+delay", "response, s"), alone.Number("dl", "response, s"), 2);
-}
-
-TEST(HoardedSlotsTest, SplittingLetsTheSmallJobReduce) {
-  const Table hoarding = HoardedSlots({.seed = 1}).Of("figure-6");
-  EXPECT_GT(hoarding.Number("fair", "over its time alone"), 10);
-  EXPECT_LT(hoarding.Number("fair+ccs", "over its time alone"), 3);
-}
-
-TEST(HotSpotTest, BiasingBeatsBothOtherWaits) {
-  const Findings findings = HotSpot({.seed = 1});
-  for (const char* table : {"gain-over-none", "gain-over-all"}) {
-    EXPECT_GT(findings.Of(table).Number("ours", "scans"), 0) << table;
-    EXPECT_GT(findings.Of(table).Number("ours", "computations"), 0) << table;
-  }
 }
 
 }  // namespace

@@ -1,0 +1,135 @@
+#include "lab/command/paper_command.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/console/console.h"
+#include "base/file.h"
+#include "base/local_place.h"
+#include "lab/study/live_page.h"
+#include "lab/study/page.h"
+#include "lab/study/paper.h"
+#include "lab/study/paper_run.h"
+#include "lab/study/seeds.h"
+#include "lab/study/summary.h"
+#include "lab/study/tables.h"
+
+namespace millrace::compare {
+namespace {
+
+namespace study = sim::experiments;
+using console::kDone;
+using console::Printer;
+
+constexpr const char* kVerb = "compare";
+
+Result<std::vector<study::Findings>> Simulate(const study::Paper& paper, const PaperWords& words,
+                                              const study::Options& options) {
+  const std::uint32_t seeds = words.seeds > 0 ? static_cast<std::uint32_t>(words.seeds) : paper.seeds;
+  return study::RunSeeds([&](const study::Options& of_seed) { return study::RunPaper(paper, of_seed); }, options, seeds,
+                         std::max(1U, std::thread::hardware_concurrency()));
+}
+
+std::string TextOf(const study::Paper& paper, const std::vector<study::Findings>& seeds, const study::Options& options,
+                   bool json) {
+  std::string text;
+  if (json) {
+    for (std::size_t s = 0; s < seeds.size(); ++s)
+      text += study::FormatJson(paper.name, paper.authors + ", " + paper.section, options.seed + s, seeds[s]);
+    return text;
+  }
+  text = paper.name + ": " + paper.title + " (" + paper.authors + ", " + paper.section + ")\n\n";
+  for (const study::TextTable& table : study::Summarise(seeds)) text += study::FormatTable(table) + '\n';
+  return text;
+}
+
+study::PageTables TablesOf(const study::Paper& paper, const std::vector<study::Findings>& seeds) {
+  study::PageTables tables;
+  for (const study::TextTable& table : study::Summarise(seeds))
+    tables[paper.name + '/' + table.id] = study::FormatMarkdown(table);
+  return tables;
+}
+
+// Runs the papers, and prints them or puts them into a page.
+Status TellSimulated(const cli::Invocation& invocation, const PaperWords& words,
+                     const std::vector<study::Paper>& papers) {
+  study::Options options;
+  if (words.seed >= 0) options.seed = static_cast<std::uint64_t>(words.seed);
+  study::PageTables tables;
+  Printer out(invocation.console);
+  for (const study::Paper& paper : papers) {
+    MILLRACE_ASSIGN(const std::vector<study::Findings> seeds, Simulate(paper, words, options));
+    if (words.write.empty() && words.check.empty()) {
+      out << TextOf(paper, seeds, options, words.json);
+    } else {
+      tables.merge(TablesOf(paper, seeds));
+    }
+  }
+  if (!words.write.empty()) return study::WritePage(words.write, tables);
+  if (!words.check.empty()) return study::CheckPage(words.check, tables, "millrace compare --write");
+  return out.Flush();
+}
+
+// Writes the workloads that sweeps change, and prints the commands that run the comparisons.
+Status PrintPlan(const cli::Invocation& invocation, const PaperWords& words, const std::vector<study::Paper>& papers) {
+  MILLRACE_TRY(MakeDirectories(words.directory));
+  for (const study::Paper& paper : papers) {
+    for (const study::LiveComparison& one : study::ComparisonsOf(paper)) {
+      if (!one.text.empty()) MILLRACE_TRY(WriteLocalFile(words.directory + "/" + one.workload, one.text));
+    }
+  }
+  Printer out(invocation.console);
+  out << study::PlanOf(papers, "deploy/testbed", words.directory);
+  return out.Flush();
+}
+
+// Puts the pictures beside the page, into a directory of its name. Only those that the page shows.
+Status WritePictures(const std::string& path, const std::string& page, const study::LivePage& made) {
+  const std::string directory = path.substr(0, path.rfind('.'));
+  for (const auto& [name, picture] : made.pictures) {
+    if (page.find("/" + name + ".svg)") == std::string::npos) continue;
+    MILLRACE_TRY(MakeDirectories(directory));
+    MILLRACE_TRY(WriteLocalFile(directory + "/" + name + ".svg", picture));
+  }
+  return Status::Ok();
+}
+
+Status TellLive(const cli::Invocation& invocation, const PaperWords& words, const std::vector<study::Paper>& papers) {
+  if (words.write.empty() && words.check.empty()) return PrintPlan(invocation, words, papers);
+  const std::string& path = words.write.empty() ? words.check : words.write;
+  MILLRACE_ASSIGN(const std::string page, ReadWholeFile(path));
+  MILLRACE_ASSIGN(const study::LivePage made, study::MakeLivePage(papers, words.directory, page));
+  if (!words.check.empty()) return study::CheckPage(path, made.tables, "millrace compare --write");
+  MILLRACE_TRY(study::WritePage(path, made.tables));
+  return WritePictures(path, page, made);
+}
+
+Result<std::vector<study::Paper>> Load(const PaperWords& words) {
+  if (!words.write.empty() && !words.check.empty())
+    return Invalid("--check looks at the page that --write changes; leave one of them out");
+  std::vector<study::Paper> papers;
+  for (const std::string& path : words.paths) {
+    MILLRACE_ASSIGN(study::Paper paper, study::LoadPaper(path));
+    if (!papers.empty() && (paper.where == study::Where::kSimulated) != (papers[0].where == study::Where::kSimulated))
+      return Invalid(path + " is of " + (paper.where == study::Where::kSimulated ? "simulated" : "live") +
+                     " runs, and " + words.paths[0] + " is not; give them to two commands");
+    papers.push_back(std::move(paper));
+  }
+  return papers;
+}
+
+}  // namespace
+
+int RunPaperFiles(const cli::Invocation& invocation, const PaperWords& words) {
+  const Result<std::vector<study::Paper>> papers = Load(words);
+  if (!papers.ok()) return invocation.FailToStart(kVerb, papers.status());
+  const bool simulated = papers->front().where == study::Where::kSimulated;
+  if (!simulated && words.directory.empty())
+    return invocation.FailToStart(kVerb, Invalid("-o DIR is missing, where the results of live runs are"));
+  const Status told = simulated ? TellSimulated(invocation, words, *papers) : TellLive(invocation, words, *papers);
+  return told.ok() ? kDone : invocation.Fail(kVerb, told);
+}
+
+}  // namespace millrace::compare

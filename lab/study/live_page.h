@@ -1,0 +1,39 @@
+// Papers that are run live: the comparisons that they ask for, and the page that is made of their results
+// (docs/schedulers/experiments.md). Thread rule: any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "lab/study/page.h"
+#include "lab/study/paper.h"
+
+namespace millrace::sim::experiments {
+
+// One comparison that a paper asks for.
+struct LiveComparison {
+  std::string name;                // of its directory, "slots-2-2"
+  std::uint32_t point = 0;         // of the paper
+  std::string workload;            // the name of its workload file: the paper's own, or NAME.toml with the text below
+  std::string text;                // of a workload that a sweep changes; else empty
+  std::vector<std::string> words;  // after "millrace", without -o and its directory
+};
+[[nodiscard]] std::vector<LiveComparison> ComparisonsOf(const Paper& paper);
+
+// Returns lines for a shell that make each testbed, run what has not been run yet, and take the testbed down.
+// `testbed` is the program; results go below `directory`, where the workloads of sweeps are expected, too.
+[[nodiscard]] std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
+                                 const std::string& directory);
+
+struct LivePage {
+  PageTables tables;
+  std::map<std::string, std::string> pictures;  // SVG, by the name of the paper
+};
+// Makes the tables of these papers from the results in `directory`. A paper of which nothing has been run has none, and
+// the table `live-and-simulated` is made if all papers that `page` has tables of are given. Fails as LiveResults does.
+[[nodiscard]] Result<LivePage> MakeLivePage(std::vector<Paper> papers, const std::string& directory,
+                                            const std::string& page);
+
+}  // namespace millrace::sim::experiments

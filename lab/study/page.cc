@@ -1,0 +1,91 @@
+#include "lab/study/page.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/local_place.h"
+#include "base/text.h"
+
+namespace millrace::sim::experiments {
+namespace {
+
+constexpr std::string_view kBegin = "<!-- table ";
+constexpr std::string_view kEnd = "<!-- end of table -->\n";
+
+std::string_view ExperimentOf(std::string_view table) { return table.substr(0, table.find('/')); }
+
+// Returns a place of the page for a table that its experiment has not made; empty if there is none.
+std::string LeftOver(const std::string& page, const PageTables& tables) {
+  for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
+    const std::size_t begin = at + kBegin.size();
+    const std::string name = page.substr(begin, page.find(' ', begin) - begin);
+    if (tables.count(name) != 0) continue;
+    for (const auto& [other, text] : tables) {
+      if (ExperimentOf(other) == ExperimentOf(name)) return name;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> PutTables(const std::string& page, const PageTables& tables) {
+  const std::string left_over = LeftOver(page, tables);
+  if (!left_over.empty()) return Invalid("the page has a place for the table " + left_over + ", which does not exist");
+  std::string out = page;
+  for (const auto& [name, text] : tables) {
+    const std::string mark = std::string(kBegin) + name + " -->\n";
+    const std::size_t at = out.find(mark);
+    if (at == std::string::npos) {
+      return Invalid("the page has no place for the table " + name + ": write \"" + mark.substr(0, mark.size() - 1) +
+                     "\" and <!-- end of table --> where it should stand");
+    }
+    if (out.find(mark, at + 1) != std::string::npos) {
+      return Invalid("the page has two places for the table " + name);
+    }
+    const std::size_t begin = at + mark.size();
+    const std::size_t end = out.find(kEnd, begin);
+    if (end == std::string::npos || out.substr(begin, end - begin).find(kBegin) != std::string::npos) {
+      return Invalid("the place of the table " + name + " has no end");
+    }
+    out.replace(begin, end - begin, text);
+  }
+  return out;
+}
+
+namespace {
+
+// Returns the page as it is, and with the tables.
+Result<std::pair<std::string, std::string>> BothPages(const std::string& path, const PageTables& tables) {
+  MILLRACE_ASSIGN(std::string page, ReadWholeFile(path));
+  Result<std::string> made = PutTables(page, tables);
+  if (!made.ok()) return Invalid(path + ": " + made.status().message());
+  return std::pair(std::move(page), std::move(*made));
+}
+
+std::string LineAt(const std::string& text, std::string::const_iterator at) {
+  const auto begin = std::find(std::make_reverse_iterator(at), text.rend(), '\n').base();
+  return {begin, std::find(at, text.end(), '\n')};
+}
+
+}  // namespace
+
+Status WritePage(const std::string& path, const PageTables& tables) {
+  MILLRACE_ASSIGN(const auto pages, BothPages(path, tables));
+  return pages.first == pages.second ? Status::Ok() : WriteLocalFile(path, pages.second);
+}
+
+Status CheckPage(const std::string& path, const PageTables& tables, const std::string& mend) {
+  MILLRACE_ASSIGN(const auto pages, BothPages(path, tables));
+  const auto& [page, made] = pages;
+  if (page == made) return Status::Ok();
+  const auto differs = std::mismatch(page.begin(), page.end(), made.begin(), made.end());
+  const auto line = 1 + std::count(page.begin(), differs.first, '\n');
+  return Invalid(path + ":" + std::to_string(line) + ": the page has " + Quote(LineAt(page, differs.first), 400) +
+                 ", and here it comes out as " + Quote(LineAt(made, differs.second), 400) + "; " + mend + " mends it");
+}
+
+}  // namespace millrace::sim::experiments

@@ -1,0 +1,734 @@
+#include "lab/study/paper.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "base/text.h"
+#include "base/toml_value.h"
+#include "lab/study/figures.h"
+#include "lab/workload/simulation_file.h"
+#include "lab/workload/toml_section.h"
+#include "schedulers/config/make_scheduler.h"
+#include "schedulers/config/settings_file.h"
+#include "schedulers/policies/catalog.h"
+
+namespace millrace::sim::experiments {
+namespace {
+
+constexpr std::uint32_t kMostSeeds = 1'000, kMostDraws = 10'000, kMostTimes = 1'000;
+constexpr std::size_t kMostPoints = 10'000;
+constexpr int kMostDecimals = 9;
+
+// A key of the workload, as "jobs.scan.maps", and its value, which is a node of the file's table.
+using Changes = std::vector<std::pair<std::string, const toml::node*>>;
+
+std::vector<std::string> PartsOf(const std::string& key) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t end = std::min(key.find('.', begin), key.size());
+    parts.push_back(key.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// Returns the table of a class of jobs; null if there is none of this name.
+toml::table* ClassOf(toml::table& workload, const std::string& name) {
+  toml::array* classes = workload["jobs"].as_array();
+  for (std::size_t i = 0; classes != nullptr && i < classes->size(); ++i) {
+    toml::table* one = classes->get(i)->as_table();
+    if (one != nullptr && (*one)["name"].value<std::string>() == name) return one;
+  }
+  return nullptr;
+}
+
+// Sets a key of the workload. Returns kInvalid, without a place, if the key leads nowhere.
+Status Apply(const std::string& key, const toml::node& value, toml::table* workload) {
+  const std::vector<std::string> parts = PartsOf(key);
+  if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); }))
+    return Invalid(Quote(key) + " is not a key of a workload, as cluster.nodes or jobs.CLASS.maps");
+  toml::table* at = workload;
+  std::size_t next = 0;
+  if (parts[0] == "jobs") {
+    if (parts.size() < 3) return Invalid(Quote(key) + " does not name a class and a key of it, as jobs.CLASS.maps");
+    at = ClassOf(*workload, parts[1]);
+    if (at == nullptr) return Invalid("there is no class of jobs with the name " + Quote(parts[1]));
+    next = 2;
+  }
+  for (; next + 1 < parts.size(); ++next) {
+    if (!at->contains(parts[next])) at->insert(parts[next], toml::table{});
+    toml::table* inner = (*at)[parts[next]].as_table();
+    if (inner == nullptr) return Invalid(Quote(key) + " leads through " + Quote(parts[next]) + ", which is no section");
+    at = inner;
+  }
+  if (next == 0 && (value.is_table() || value.is_array_of_tables()))
+    return Invalid(Quote(key) + " is a section; quote keys with a dot, as \"cluster.nodes\"");
+  at->insert_or_assign(parts[next], value);
+  return Status::Ok();
+}
+
+std::string TextOf(const toml::table& table) {
+  std::ostringstream out;
+  out << toml::toml_formatter(table, toml::toml_formatter::default_flags & ~toml::format_flags::allow_literal_strings);
+  out << '\n';
+  return out.str();
+}
+
+// Returns the message of an error without the file and line in front: they are of a text that nobody wrote.
+std::string WithoutPlace(const std::string& message, const std::string& file_name) {
+  if (!message.starts_with(file_name + ":")) return message;
+  const std::size_t at = message.find(": ", file_name.size());
+  return at == std::string::npos ? message : message.substr(at + 2);
+}
+
+// Words that say what an operand is; the ones that are missing are taken from elsewhere.
+struct OperandWords {
+  std::optional<std::string> metric, job_class, sweep, point;
+  std::vector<std::string> of;
+};
+
+OperandWords Or(OperandWords first, const OperandWords& second) {
+  const auto or_else = [](std::optional<std::string>* one, const std::optional<std::string>& other) {
+    if (!*one) *one = other;
+  };
+  or_else(&first.metric, second.metric), or_else(&first.job_class, second.job_class);
+  or_else(&first.sweep, second.sweep), or_else(&first.point, second.point);
+  if (first.of.empty()) first.of = second.of;
+  return first;
+}
+
+struct ReckoningWords {
+  OperandWords ours, theirs;
+  bool against = false;
+  std::optional<std::string> as, over, unit;
+  std::optional<std::uint32_t> decimals;
+};
+
+ReckoningWords Or(ReckoningWords first, const ReckoningWords& second) {
+  first.ours = Or(std::move(first.ours), second.ours), first.theirs = Or(std::move(first.theirs), second.theirs);
+  first.against = first.against || second.against;
+  if (!first.as) first.as = second.as;
+  if (!first.over) first.over = second.over;
+  if (!first.unit) first.unit = second.unit;
+  if (!first.decimals) first.decimals = second.decimals;
+  return first;
+}
+
+template <class Value>
+struct NamedValue {
+  std::string_view name;
+  Value value;
+};
+
+// Returns the value of this name. Fails the section if there is none.
+template <class Value, std::size_t kCount>
+Value OneOf(TomlSection& section, std::string_view key, const std::string& text,
+            const NamedValue<Value> (&values)[kCount]) {
+  std::string names;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (values[i].name == text) return values[i].value;
+    names += std::string(i == 0 ? "" : i + 1 < kCount ? ", " : " or ") + std::string(values[i].name);
+  }
+  section.Fail(key, Quote(text) + " is not " + names);
+  return values[0].value;
+}
+
+// A text that a number may stand for.
+std::optional<std::string> WordOf(const toml::node& node) {
+  const std::optional<std::string> text = TomlValueText(node);
+  return node.is_boolean() ? std::nullopt : text;
+}
+
+class Reader {
+ public:
+  Reader(const toml::table& table, const std::string& file_name)
+      : table_(table), file_name_(file_name), root_(table, "", file_name, &failure_) {}
+
+  Result<Paper> Read() {
+    paper_.path = file_name_;
+    paper_.name = file_name_.substr(file_name_.rfind('/') + 1);
+    root_.Text("name", &paper_.name);
+    ReadHead();
+    ReadSchedulers();
+    ReadSweeps();
+    DrawWorkloads();
+    for (TomlSection& section : root_.Tables("tables")) ReadTable(section);
+    for (TomlSection& section : root_.Tables("claims")) ReadClaim(section);
+    if (failure_.ok() && paper_.where == Where::kSimulated && paper_.tables.empty() && paper_.claims.empty())
+      failure_ = Invalid(file_name_ + ": the paper has neither [[tables]] nor [[claims]], so there is nothing to run");
+    if (!failure_.ok()) return failure_;
+    return std::move(paper_);
+  }
+
+ private:
+  void ReadHead() {
+    std::optional<TomlSection> head = root_.Table("paper");
+    if (!head) return root_.Fail("paper", "the section is missing");
+    head->Text("title", &paper_.title), head->Text("authors", &paper_.authors), head->Text("section", &paper_.section);
+    std::string where = "simulated";
+    head->Text("where", &where);
+    constexpr NamedValue<Where> kPlaces[] = {
+        {"simulated", Where::kSimulated}, {"local", Where::kLocal}, {"testbed", Where::kTestbed}};
+    paper_.where = OneOf(*head, "where", where, kPlaces);
+    if (head->Has("schedulers")) head->Texts("schedulers", &names_);
+    if (paper_.where == Where::kSimulated) {
+      head->Integer("seeds", &paper_.seeds, 1, kMostSeeds);
+      head->Integer("draws", &draws_, 1, kMostDraws);
+      head->Text("draw", &paper_.draw);
+    } else {
+      ReadLive(*head);
+    }
+    head->Finish();
+  }
+
+  void ReadLive(TomlSection& head) {
+    LiveDesign& live = paper_.live;
+    head.Text("testbed", &testbed_);
+    head.Texts("metrics", &live.metrics);
+    head.Texts("shown", &live.shown);
+    for (const auto& [key, metrics] : {std::pair("metrics", &live.metrics), std::pair("shown", &live.shown)}) {
+      for (const std::string& metric : *metrics) {
+        if (compare::FindMetric(metric) == nullptr) return Unknown(head, key, "metric", metric, compare::MetricKeys());
+      }
+    }
+    head.Integer("repeat", &live.repeat, 2, kMostSeeds);
+    head.Integer("times", &live.times, 1, kMostTimes);
+    head.Bool("same_against_same", &live.same_against_same);
+    head.Bool("simulate", &live.simulate);
+    if (live.metrics.empty()) head.Fail("metrics", "is missing; name the metrics that decide");
+  }
+
+  void Unknown(TomlSection& section, std::string_view key, const std::string& what, const std::string& name,
+               const std::vector<std::string>& known) {
+    const std::optional<std::string> near = Nearest(name, known);
+    section.Fail(key, "there is no " + what + ' ' + Quote(name) + (near ? "; did you mean " + *near + "?" : ""));
+  }
+
+  // Reads what a scheduler is set to: [settings] of all, with the variant's own on top.
+  void SetUp(TomlSection& section, std::string_view key, const toml::table* own, sched::Variant* variant) {
+    toml::table settings;
+    if (const toml::table* all = table_["settings"].as_table()) settings = *all;
+    if (own != nullptr) {
+      for (const auto& [name, value] : *own) {
+        const toml::table* inner = value.as_table();
+        toml::table* there = settings[name.str()].as_table();
+        if (inner == nullptr || there == nullptr) {
+          settings.insert_or_assign(name, value);
+          continue;
+        }
+        for (const auto& [inner_name, inner_value] : *inner) there->insert_or_assign(inner_name, inner_value);
+      }
+    }
+    variant->settings_text = settings.empty() ? "" : TextOf(settings);
+    Result<sched::Settings> read = sched::ParseSettings(variant->settings_text, file_name_);
+    if (!read.ok()) return section.Fail(key, WithoutPlace(read.status().message(), file_name_));
+    variant->settings = std::move(*read);
+    std::string why;
+    const auto policy = sched::MakePolicy(variant->scheduler, variant->settings, &why);
+    if (policy == nullptr) return section.Fail(key, why + sched::NearestScheduler(variant->scheduler));
+    if (variant->label == variant->scheduler) variant->label = policy->name();
+    variant->scheduler = policy->name();
+  }
+
+  void ReadSchedulers() {
+    const std::optional<TomlSection> common = root_.Table("settings");
+    std::vector<TomlSection> sections = root_.Tables("schedulers");
+    // A live cluster has one scheduler file, its master's.
+    if (paper_.where != Where::kSimulated && (common || !sections.empty()))
+      root_.Fail(common ? "settings" : "schedulers", "is not for live runs; name the schedulers in [paper]");
+    std::optional<TomlSection> head = failure_.ok() ? root_.Table("paper") : std::nullopt;
+    if (!head) return;
+    if (names_.empty() == sections.empty())
+      return head->Fail("schedulers", "name the schedulers here, or each in [[schedulers]]");
+    for (const std::string& name : names_) {
+      sched::Variant variant{.label = name, .scheduler = name};
+      SetUp(*head, "schedulers", nullptr, &variant);
+      AddScheduler(*head, "schedulers", std::move(variant), {});
+    }
+    for (TomlSection& section : sections) {
+      sched::Variant variant;
+      section.Text("policy", &variant.scheduler);
+      variant.label = variant.scheduler;
+      section.Text("name", &variant.label);
+      const std::optional<TomlSection> own = section.Table("settings");
+      SetUp(section, "settings", own ? &own->table() : nullptr, &variant);
+      AddScheduler(section, "name", std::move(variant), ReadChanges(section));
+      section.Finish();
+    }
+  }
+
+  void AddScheduler(TomlSection& section, std::string_view key, sched::Variant variant, Changes changes) {
+    const std::vector<std::string> labels = sched::LabelsOf(paper_.schedulers);
+    // Against itself a scheduler may stand twice.
+    if (paper_.where == Where::kSimulated && std::find(labels.begin(), labels.end(), variant.label) != labels.end())
+      return section.Fail(key, "there are two schedulers with the name " + Quote(variant.label));
+    paper_.schedulers.push_back(std::move(variant));
+    scheduler_changes_.push_back(std::move(changes));
+  }
+
+  // Reads `set`: keys of the workload and their values.
+  Changes ReadChanges(TomlSection& section) {
+    Changes changes;
+    const toml::node* node = section.Node("set");
+    if (node == nullptr) return changes;
+    if (!node->is_table()) {
+      section.Fail("set", "not a table of keys and values, as { \"cluster.nodes\" = 20 }");
+      return changes;
+    }
+    for (const auto& [key, value] : *node->as_table()) changes.emplace_back(key.str(), &value);
+    return changes;
+  }
+
+  void ReadSweeps() {
+    std::vector<TomlSection> sweeps = root_.Tables("sweep");
+    if (!failure_.ok()) return;
+    if (sweeps.empty()) {
+      paper_.points.push_back({.sweep = "", .label = "", .draws = draws_, .place = root_.Where(), .testbed = testbed_});
+      point_changes_.emplace_back();
+    }
+    for (TomlSection& section : sweeps) ReadSweep(section);
+  }
+
+  void ReadSweep(TomlSection& section) {
+    Point point{.draws = draws_, .place = section.Where(), .testbed = testbed_};
+    section.Text("name", &point.sweep);
+    const bool live = paper_.where != Where::kSimulated;
+    if (!live) section.Integer("draws", &point.draws, 1, kMostDraws);
+    if (live) section.Text("testbed", &point.testbed);
+    const Changes fixed = ReadChanges(section);
+    std::vector<std::string> keys, labels, testbeds;
+    if (section.Has("keys")) section.Texts("keys", &keys);
+    if (section.Has("key")) section.Texts("key", &keys);
+    if (section.Has("key") && section.Has("keys")) section.Fail("keys", "`key` is given too; leave one of them out");
+    const toml::node* values = section.Node("values");
+    if (section.Has("labels")) section.Texts("labels", &labels);
+    if (live && section.Has("testbeds")) section.Texts("testbeds", &testbeds);
+    section.Finish();
+    if (!section.ok()) return;
+    if (point.sweep.empty()) return section.Fail("name", "is missing");
+    if (FindSweep(point.sweep) != nullptr)
+      return section.Fail("name", "there are two sweeps with the name " + Quote(point.sweep));
+    const toml::array* list = values != nullptr ? values->as_array() : nullptr;
+    if (keys.empty() != (values == nullptr)) return section.Fail("values", "`key` and `values` go together");
+    if (values != nullptr && (list == nullptr || list->empty()))
+      return section.Fail("values", "not a list of values, as [5, 10, 20]");
+    const std::size_t count = list != nullptr ? list->size() : 1;
+    if (count + paper_.points.size() > kMostPoints) return section.Fail("values", "too many points");
+    if (!labels.empty() && (list == nullptr || labels.size() != count))
+      return section.Fail("labels", "not as many as `values`");
+    if (!testbeds.empty() && testbeds.size() != count) return section.Fail("testbeds", "not as many as `values`");
+    for (std::size_t i = 0; i < count; ++i) {
+      Changes changes = fixed;
+      if (list != nullptr) {
+        if (!AddValue(section, keys, *list->get(i), labels.empty() ? nullptr : &labels[i], &point, &changes)) return;
+      }
+      for (const Point& other : paper_.points) {
+        if (other.sweep == point.sweep && other.label == point.label)
+          return section.Fail("values", "there are two points " + Quote(point.label) + "; give them `labels`");
+      }
+      if (!testbeds.empty()) point.testbed = testbeds[i];
+      paper_.points.push_back(point);
+      point_changes_.push_back(std::move(changes));
+    }
+  }
+
+  // Takes one of the values of a sweep. Returns false after a failure.
+  bool AddValue(TomlSection& section, const std::vector<std::string>& keys, const toml::node& value,
+                const std::string* label, Point* point, Changes* changes) {
+    const auto fail = [&](const std::string& why) {
+      section.Fail("values", why);
+      return false;
+    };
+    if (keys.size() == 1) {
+      changes->emplace_back(keys[0], &value);
+    } else {
+      const toml::array* each = value.as_array();
+      if (each == nullptr || each->size() != keys.size())
+        return fail("a point is a list of " + std::to_string(keys.size()) + " values here, one for each of `keys`");
+      for (std::size_t k = 0; k < keys.size(); ++k) changes->emplace_back(keys[k], each->get(k));
+    }
+    if (label != nullptr) {
+      point->label = *label;
+      return true;
+    }
+    const toml::array* each = value.as_array();
+    const std::optional<std::string> text =
+        WordOf(each != nullptr && keys.size() > 1 && !each->empty() ? *each->get(0) : value);
+    if (!text) return fail("a value that is no text or number; give the points `labels`");
+    point->label = *text;
+    return true;
+  }
+
+  [[nodiscard]] const Point* FindSweep(const std::string& name) const {
+    const auto at = std::find_if(paper_.points.begin(), paper_.points.end(),
+                                 [&](const Point& point) { return point.sweep == name; });
+    return at == paper_.points.end() ? nullptr : &*at;
+  }
+
+  // Makes the workload of each point and scheduler, and tries whether it can be drawn.
+  void DrawWorkloads() {
+    if (!failure_.ok()) return;
+    toml::table base = table_;
+    for (const char* key : {"paper", "schedulers", "settings", "sweep", "tables", "claims"}) base.erase(key);
+    std::map<std::string, std::uint32_t> known;
+    for (std::size_t p = 0; p < paper_.points.size(); ++p) {
+      for (std::size_t s = 0; s < paper_.schedulers.size(); ++s) {
+        toml::table changed = base;
+        std::string with;
+        for (const Changes* changes : {&point_changes_[p], &scheduler_changes_[s]}) {
+          for (const auto& [key, value] : *changes) {
+            if (const Status applied = Apply(key, *value, &changed); !applied.ok())
+              return Refuse(paper_.points[p], applied.message());
+            with += (with.empty() ? "with " : ", ") + key;
+          }
+        }
+        std::string text = TextOf(changed);
+        const auto [at, is_new] = known.try_emplace(text, static_cast<std::uint32_t>(paper_.workloads.size()));
+        paper_.points[p].drawn_from.push_back(at->second);
+        if (!is_new) continue;
+        const Result<SimulationFile> drawn = ParseSimulationAt(file_name_, text, {});
+        Status fit = drawn.ok() ? Status::Ok() : drawn.status();
+        if (drawn.ok() && paper_.where == Where::kSimulated) fit = drawn->CheckSimulable();
+        if (!fit.ok())
+          return Refuse(paper_.points[p], (with.empty() ? "" : with + ": ") + WithoutPlace(fit.message(), file_name_));
+        for (const LiveClass& one : drawn->live.classes) classes_.push_back(one.name);
+        paper_.workloads.push_back(std::move(text));
+      }
+    }
+  }
+
+  void Refuse(const Point& point, const std::string& why) {
+    if (failure_.ok()) failure_ = Invalid(point.place + ": " + why);
+  }
+
+  OperandWords ReadOperand(TomlSection& section) {
+    OperandWords words;
+    const auto read = [&](std::string_view key, std::optional<std::string>* field) {
+      const toml::node* node = section.Node(key);
+      if (node == nullptr) return;
+      *field = WordOf(*node);
+      if (!*field) section.Fail(key, "not a text or a number");
+    };
+    read("metric", &words.metric), read("class", &words.job_class);
+    read("sweep", &words.sweep), read("point", &words.point);
+    section.Texts("of", &words.of);
+    return words;
+  }
+
+  ReckoningWords ReadReckoning(TomlSection& section) {
+    ReckoningWords words;
+    words.ours = ReadOperand(section);
+    if (std::optional<TomlSection> against = section.Table("against")) {
+      words.against = true;
+      words.theirs = ReadOperand(*against);
+      against->Finish();
+    }
+    const auto text = [&](std::string_view key, std::optional<std::string>* field) {
+      if (!section.Has(key)) return;
+      field->emplace();
+      section.Text(key, &**field);
+    };
+    text("as", &words.as), text("over", &words.over), text("unit", &words.unit);
+    if (section.Has("decimals")) section.Integer("decimals", &words.decimals.emplace(), 0, kMostDecimals);
+    return words;
+  }
+
+  // The place of a word for a message: its key, if the section has it itself; all of `against` are told of there.
+  static std::string_view KeyOf(const TomlSection& section, std::string_view key, bool theirs) {
+    const std::string_view at = theirs ? "against" : key;
+    return section.Has(at) ? at : "";
+  }
+
+  // Returns the points that the words name: one, or all of a sweep.
+  std::vector<std::uint32_t> PointsOf(TomlSection& section, const OperandWords& words, bool theirs) {
+    std::vector<std::uint32_t> points;
+    std::vector<std::string> sweeps, labels;
+    const std::string sweep = words.sweep.value_or(paper_.points.front().sweep);
+    for (std::uint32_t p = 0; p < paper_.points.size(); ++p) {
+      const Point& point = paper_.points[p];
+      sweeps.push_back(point.sweep);
+      if (point.sweep != sweep) continue;
+      labels.push_back(point.label);
+      if (!words.point || *words.point == point.label) points.push_back(p);
+    }
+    if (labels.empty()) {
+      Unknown(section, KeyOf(section, "sweep", theirs), "sweep", sweep, sweeps);
+    } else if (points.empty()) {
+      Unknown(section, KeyOf(section, "point", theirs), "point", *words.point, labels);
+    }
+    return points;
+  }
+
+  // Returns the operand at each of its points; none after a failure.
+  std::vector<Operand> Resolve(TomlSection& section, const OperandWords& words, bool theirs) {
+    if (!section.ok()) return {};
+    const auto key = [&](std::string_view of) { return KeyOf(section, of, theirs); };
+    if (!words.metric) section.Fail("", "`metric` is missing");
+    if (words.of.empty() && paper_.schedulers.size() > 1) section.Fail("", "`of` is missing: the scheduler");
+    if (!section.ok()) return {};
+    Operand operand{.metric = FindFigure(*words.metric), .job_class = words.job_class.value_or("")};
+    const std::string& of_class = operand.job_class;
+    const std::vector<std::string> labels = sched::LabelsOf(paper_.schedulers);
+    for (const std::string& of : words.of) {
+      const auto at = std::find(labels.begin(), labels.end(), of);
+      if (at == labels.end()) return Unknown(section, key("of"), "scheduler", of, labels), std::vector<Operand>();
+      operand.schedulers.push_back(static_cast<std::uint32_t>(at - labels.begin()));
+    }
+    if (words.of.empty()) operand.schedulers.push_back(0);
+    if (operand.metric == nullptr) {
+      Unknown(section, key("metric"), "metric", *words.metric, FigureKeys());
+    } else if (!of_class.empty() && !IsOfJobs(*operand.metric)) {
+      section.Fail(key("class"), *words.metric + " is of the cluster; it cannot be told of one class");
+    } else if (!of_class.empty() && std::find(classes_.begin(), classes_.end(), of_class) == classes_.end()) {
+      Unknown(section, key("class"), "class of jobs", of_class, classes_);
+    }
+    if (!section.ok()) return {};
+    paper_.slowdowns = paper_.slowdowns || words.metric->ends_with("slowdown");
+    std::vector<Operand> operands;
+    for (const std::uint32_t point : PointsOf(section, words, theirs)) {
+      operand.point = point;
+      operands.push_back(operand);
+    }
+    return operands;
+  }
+
+  Reckoning Reckon(TomlSection& section, const ReckoningWords& words) {
+    Reckoning reckoning{.place = section.Where()};
+    constexpr NamedValue<As> kAs[] = {{"value", As::kValue}, {"ratio", As::kRatio},           {"less", As::kLess},
+                                      {"more", As::kMore},   {"difference", As::kDifference}, {"no more", As::kNoMore}};
+    constexpr NamedValue<Over> kOver[] = {{"mean", Over::kMean}, {"least", Over::kLeast}, {"most", Over::kMost}};
+    reckoning.as = OneOf(section, "as", words.as.value_or("value"), kAs);
+    reckoning.over = OneOf(section, "over", words.over.value_or("mean"), kOver);
+    reckoning.ours = Resolve(section, words.ours, false);
+    if (words.against) reckoning.theirs = Resolve(section, Or(words.theirs, words.ours), true);
+    if (!section.ok()) return reckoning;
+    if (words.against == (reckoning.as == As::kValue))
+      section.Fail("against", words.against ? "a value is not against anything; say `as`, such as ratio"
+                                            : "is missing: what it is compared with");
+    if (reckoning.ours.size() > 1 && !words.over)
+      section.Fail("point", "is missing; a figure over all points of a sweep says `over`, such as mean");
+    if (words.against && reckoning.theirs.size() != reckoning.ours.size())
+      section.Fail("against", "has other points than what it is compared with");
+    reckoning.scale = ScaleOf(section, *reckoning.ours.front().metric, words);
+    return reckoning;
+  }
+
+  double ScaleOf(TomlSection& section, const compare::Metric& metric, const ReckoningWords& words) {
+    struct Unit {
+      std::string_view name, of;
+      double scale;
+    };
+    constexpr Unit kUnits[] = {{"s", "s", 1},         {"minutes", "s", 1.0 / 60}, {"GB", "bytes", 1e-9},
+                               {"MB", "bytes", 1e-6}, {"%", "share", 100},        {"share", "share", 1}};
+    const auto fits = [&](const Unit& unit) {
+      return unit.of == metric.unit &&
+             (!words.unit ? metric.unit != "share" || unit.scale != 1 : unit.name == *words.unit);
+    };
+    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits), fits);
+    if (unit != std::end(kUnits)) return unit->scale;
+    if (words.unit)
+      section.Fail(section.Has("unit") ? "unit" : "", Quote(*words.unit) + " is no unit of " + std::string(metric.key));
+    return 1;
+  }
+
+  static Column ColumnOf(const std::string& name, const ReckoningWords& words, As as) {
+    const auto decimals = [&](int usual) { return static_cast<int>(words.decimals.value_or(usual)); };
+    if (as == As::kRatio) return Ratio(name, decimals(2));
+    if (as == As::kLess) return Less(name, decimals(0));
+    if (as == As::kMore) return More(name, decimals(0));
+    if (as == As::kNoMore) return Measured(name, decimals(0));
+    return Measured(name, decimals(1));
+  }
+
+  Cell GivenCell(TomlSection& section, std::string_view key, const toml::node& node) {
+    if (node.is_number()) return *node.value<double>();
+    const std::optional<std::string> text = node.value<std::string>();
+    if (!text) section.Fail(key, "not a text or a number");
+    if (!text || text->empty()) return {};
+    return *text;
+  }
+
+  std::vector<Cell> GivenCells(TomlSection& section, std::string_view key, std::size_t count) {
+    std::vector<Cell> cells;
+    const toml::node* node = section.Node(key);
+    const toml::array* list = node != nullptr ? node->as_array() : nullptr;
+    if (node == nullptr) return cells;
+    if (list == nullptr || list->size() != count) {
+      section.Fail(key, "not a list of " + std::to_string(count) + " texts and numbers; \"\" is an empty cell");
+      return cells;
+    }
+    for (const toml::node& one : *list) cells.push_back(GivenCell(section, key, one));
+    return cells;
+  }
+
+  struct RowWords {
+    Cell name;
+    ReckoningWords words;
+    std::vector<Cell> cells;  // of the file, in place of figures
+  };
+
+  // Reads the rows: each with words of its own, or one for each of some points or schedulers.
+  std::vector<RowWords> ReadRows(TomlSection& section, std::size_t columns) {
+    std::vector<RowWords> rows;
+    for (TomlSection& row : section.Tables("rows")) {
+      RowWords& read = rows.emplace_back();
+      if (const toml::node* name = row.Node("name")) read.name = GivenCell(row, "name", *name);
+      read.cells = GivenCells(row, "cells", columns);
+      read.words = ReadReckoning(row);
+      row.Finish();
+    }
+    for (const char* key : {"points", "schedulers"}) {
+      const toml::node* node = section.Node(key);
+      if (node == nullptr) continue;
+      const toml::array* list = node->as_array();
+      for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        RowWords& read = rows.emplace_back();
+        read.name = GivenCell(section, key, *list->get(i));
+        const std::optional<std::string> word = WordOf(*list->get(i));
+        if (!word) return section.Fail(key, "not a list of texts and numbers"), rows;
+        if (std::string_view(key) == "points") {
+          read.words.ours.point = word;
+        } else {
+          read.words.ours.of = {*word};
+        }
+      }
+      if (list == nullptr) section.Fail(key, "not a list of texts and numbers");
+    }
+    if (rows.empty()) section.Fail("rows", "is missing, and so are `points` and `schedulers`");
+    return rows;
+  }
+
+  void ReadTable(TomlSection& section) {
+    PaperTable table;
+    std::string head;
+    section.Text("id", &table.id), section.Text("title", &table.title), section.Text("head", &head);
+    const auto same = [&](const PaperTable& other) { return other.id == table.id; };
+    if (table.id.empty() || table.id == "claims") section.Fail("id", "is missing, or is that of the claims");
+    if (std::any_of(paper_.tables.begin(), paper_.tables.end(), same))
+      section.Fail("id", "there are two tables of this id");
+    std::vector<TomlSection> columns = section.Tables("columns");
+    if (columns.empty()) section.Fail("columns", "is missing");
+    const std::vector<RowWords> rows = ReadRows(section, columns.size());
+    const ReckoningWords common = ReadReckoning(section);
+    section.Finish();
+    if (!section.ok()) return;
+    table.columns.push_back(Given(head));
+    for (const RowWords& row : rows) table.rows.push_back({{row.name}});
+    for (std::size_t c = 0; c < columns.size() && section.ok(); ++c) ReadColumn(columns[c], c, common, rows, &table);
+    paper_.tables.push_back(std::move(table));
+  }
+
+  void ReadColumn(TomlSection& column, std::size_t number, const ReckoningWords& common,
+                  const std::vector<RowWords>& rows, PaperTable* table) {
+    std::string name;
+    column.Text("name", &name);
+    const bool is_given = column.Has("given");
+    const std::vector<Cell> given = GivenCells(column, "given", rows.size());
+    const ReckoningWords words = ReadReckoning(column);
+    column.Finish();
+    Column made = Given(name, static_cast<int>(words.decimals.value_or(0)));
+    for (std::size_t r = 0; r < rows.size() && column.ok(); ++r) {
+      PaperCell& cell = table->rows[r].emplace_back();
+      if (is_given) {
+        cell.given = given[r];
+      } else if (!rows[r].cells.empty()) {
+        cell.given = rows[r].cells[number];
+      } else {
+        // The column's words come first, then the row's, then the table's.
+        const ReckoningWords all = Or(Or(words, rows[r].words), common);
+        cell.ours = Reckon(column, all);
+        made = ColumnOf(name, all, cell.ours->as);
+      }
+    }
+    table->columns.push_back(std::move(made));
+  }
+
+  std::vector<double> Numbers(TomlSection& section, std::string_view key) {
+    std::vector<double> numbers;
+    const toml::node* node = section.Node(key);
+    const toml::array* list = node != nullptr ? node->as_array() : nullptr;
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      if (list->get(i)->is_number()) numbers.push_back(*list->get(i)->value<double>());
+    }
+    if (node != nullptr && (list == nullptr || list->size() != 2 || numbers.size() != 2))
+      section.Fail(key, "not a list of two numbers");
+    if (numbers.size() != 2) numbers.assign(2, 0);
+    return numbers;
+  }
+
+  // Reads the range within which the claim is borne out: exactly one of five keys.
+  Expected ReadExpected(TomlSection& section, As as) {
+    constexpr std::array kKeys = {"at_least", "at_most", "within", "size", "effect"};
+    const auto given = std::count_if(kKeys.begin(), kKeys.end(), [&](const char* key) { return section.Has(key); });
+    if (given != 1) section.Fail("", "give one of at_least, at_most, within, size and effect");
+    constexpr double kMost = 1e12;
+    double bound = 0;
+    section.Real("at_least", &bound, -kMost, kMost);
+    section.Real("at_most", &bound, -kMost, kMost);
+    if (section.Has("at_least")) return AtLeast(bound);
+    if (section.Has("at_most")) return AtMost(bound);
+    const std::vector<double> within = Numbers(section, "within");
+    const std::vector<double> size = Numbers(section, "size"), effect = Numbers(section, "effect");
+    if (within[0] > within[1]) section.Fail("within", "the first number is the lower one");
+    if (size[1] < 0 || effect[1] < 0)
+      section.Fail(size[1] < 0 ? "size" : "effect", "half of the last digit is not below 0");
+    if (section.Has("within")) return Within(within[0], within[1]);
+    if (section.Has("size")) return Size(size[0], size[1]);
+    return Effect(effect[0], effect[1], as == As::kRatio ? 1 : 0);
+  }
+
+  void ReadClaim(TomlSection& section) {
+    PaperClaim claim;
+    std::string where, setting = "paper";
+    section.Text("section", &where), section.Text("text", &claim.claim.text), section.Text("says", &claim.claim.paper);
+    if (claim.claim.text.empty()) section.Fail("text", "is missing");
+    if (claim.claim.paper.empty()) section.Fail("says", "is missing: what the paper says");
+    if (!where.empty()) claim.claim.text = where + ": " + claim.claim.text;
+    section.Text("setting", &setting);
+    constexpr NamedValue<Setting> kSettings[] = {
+        {"paper", Setting::kPaper}, {"reading", Setting::kReading}, {"ours", Setting::kOurs}};
+    claim.claim.setting = OneOf(section, "setting", setting, kSettings);
+    const ReckoningWords words = ReadReckoning(section);
+    claim.ours = Reckon(section, words);
+    claim.claim.how = ColumnOf("", words, claim.ours.as);
+    claim.claim.expected = ReadExpected(section, claim.ours.as);
+    section.Finish();
+    paper_.claims.push_back(std::move(claim));
+  }
+
+  const toml::table& table_;
+  const std::string& file_name_;
+  Status failure_;
+  TomlSection root_;
+  Paper paper_;
+  std::vector<std::string> names_;  // of schedulers without settings of their own
+  std::uint32_t draws_ = 1;
+  std::string testbed_;
+  std::vector<Changes> scheduler_changes_, point_changes_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace
+
+bool IsPaper(std::string_view text) {
+  const Result<toml::table> table = ParseToml(text, "");
+  return table.ok() && table->contains("paper");
+}
+
+Result<Paper> ParsePaper(std::string_view text, const std::string& file_name) {
+  // What the workload itself says wrong is told with its line; the texts of the points have no lines.
+  MILLRACE_TRY(ParseSimulationAt(file_name, text, {}).status());
+  MILLRACE_ASSIGN(const toml::table table, ParseToml(text, file_name));
+  return Reader(table, file_name).Read();
+}
+
+Result<Paper> LoadPaper(const std::string& path) {
+  MILLRACE_ASSIGN(const std::string text, ReadSimulation(path));
+  return ParsePaper(text, path);
+}
+
+}  // namespace millrace::sim::experiments

@@ -1,0 +1,127 @@
+// Paper: the evaluation of one paper as a file. The file is a workload file (docs/schedulers/workloads.md) that also
+// says of which paper it is, which schedulers run, what of the workload is varied, which tables are printed and what
+// the paper claims. docs/schedulers/paper-files.md lists every key; in short:
+//
+//   [paper]
+//   title = "Job Scheduling for Multi-User MapReduce Clusters"
+//   authors = "Zaharia et al. 2009"
+//   section = "figures 13, 14"
+//   schedulers = ["fair", "fair+delay"]
+//   [[sweep]]
+//   name = "scans"
+//   key = "jobs.scan.count"
+//   values = [5, 10, 20]
+//   [[tables]]
+//   id = "figure-13"
+//   head = "jobs"
+//   points = [5, 10, 20]
+//   columns = [{ name = "gain", sweep = "scans", metric = "makespan", of = "fair", as = "ratio",
+//                against = { of = "fair+delay" } }]
+//   [[claims]]
+//   section = "figure 13"
+//   text = "10 jobs: throughput with delay over without"
+//   says = "1.1"
+//   ...
+//
+// Thread rule: a value; const calls from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "lab/report/metrics_of_run.h"
+#include "lab/study/findings.h"
+#include "schedulers/settings/variant.h"
+
+namespace millrace::sim::experiments {
+
+// Where the runs take place.
+enum class Where : std::uint8_t { kSimulated, kLocal, kTestbed };
+
+// One variation of the workload. A paper without sweeps has one point, which is its workload.
+struct Point {
+  std::string sweep = {}, label = {};          // of the file; both empty for the workload as it stands
+  std::vector<std::uint32_t> drawn_from = {};  // by scheduler: index in Paper::workloads
+  std::uint32_t draws = 1;                     // simulations of a seed, over which a figure is a mean
+  std::string place = {};                      // "FILE:LINE: sweep[0]", for messages
+  std::string testbed = {};                    // the testbed file of a live run
+};
+
+// What is measured, at one point under one scheduler; under several, the least of them.
+struct Operand {
+  const compare::Metric* metric = nullptr;
+  std::string job_class = {};  // empty: all jobs
+  std::vector<std::uint32_t> schedulers = {};
+  std::uint32_t point = 0;
+};
+
+// kNoMore: the share of the draws in which ours is not above theirs, by more than a thousandth.
+enum class As : std::uint8_t { kValue, kRatio, kLess, kMore, kDifference, kNoMore };
+// How the figures of a sweep's points become one.
+enum class Over : std::uint8_t { kMean, kLeast, kMost };
+
+// How a figure of ours is computed: for each of the points, `ours` alone or against `theirs`; then over the points.
+struct Reckoning {
+  As as = As::kValue;
+  Over over = Over::kMean;
+  std::vector<Operand> ours = {}, theirs = {};  // by point; `theirs` is empty for a value
+  double scale = 1;                             // of a value or difference
+  std::string place = {};                       // for messages
+};
+
+// A cell is a text or number that the file gives, or is computed.
+struct PaperCell {
+  Cell given = {};
+  std::optional<Reckoning> ours = {};
+};
+
+struct PaperTable {
+  std::string id, title;
+  std::vector<Column> columns;
+  std::vector<std::vector<PaperCell>> rows;
+};
+
+struct PaperClaim {
+  Claim claim;  // `ours` is 0
+  Reckoning ours;
+};
+
+// A comparison that is run live, in the words of `millrace compare`.
+struct LiveDesign {
+  std::vector<std::string> metrics;  // that decide
+  std::vector<std::string> shown;    // further metrics that the table shows
+  std::uint32_t repeat = 8;
+  std::uint32_t times = 1;  // that the whole comparison is made, each time with other seeds
+  bool same_against_same = true, simulate = true;
+};
+
+struct Paper {
+  std::string path;  // of the file
+  std::string name, title, authors, section;
+  Where where = Where::kSimulated;
+  std::vector<sched::Variant> schedulers;
+  std::uint32_t seeds = 10;
+  std::string draw = "run";            // what a draw is called: "20 schedules"
+  bool slowdowns = false;              // some figure needs the jobs' times alone
+  std::vector<std::string> workloads;  // texts of workload files
+  std::vector<Point> points;
+  std::vector<PaperTable> tables;
+  std::vector<PaperClaim> claims;
+  LiveDesign live;
+};
+
+// Returns whether the text of a workload file has a section [paper]. A text that is not TOML has none.
+[[nodiscard]] bool IsPaper(std::string_view text);
+
+// Returns kInvalid, as one line with file, line, key and reason, for a file that ParseSimulation refuses, before or
+// after a change of a sweep; for keys that do not exist and values out of range; for a class, scheduler, metric, sweep
+// or point that the file names and does not have; and for a paper without tables and claims.
+[[nodiscard]] Result<Paper> ParsePaper(std::string_view text, const std::string& file_name);
+// Reads the file and parses it as ParsePaper does.
+[[nodiscard]] Result<Paper> LoadPaper(const std::string& path);
+
+}  // namespace millrace::sim::experiments
