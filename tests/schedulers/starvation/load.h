@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/schedulers/fair/small_cluster.h"
+#include "tests/schedulers/policies/fair/small_cluster.h"
 
 namespace millrace::sched {
 
