@@ -1,7 +1,7 @@
 """A test that is named after a unit lies where the unit lies.
 
-tests/ has the folders of the product, so that one finds the test of a unit by its path. A file NAME_test.cc is of a unit if it includes the
-unit's header, FOLDER/NAME.h; then its place is tests/FOLDER. Tests of behaviour, which are named after no unit, lie where they fit.
+tests/ has the folders of the product, so that one finds the test of a unit by its path. A test is of a unit if its name is the
+unit's with _test, and it includes the unit's header; then its place is the header's folder, below tests. Tests of behaviour, which are named after no unit, lie where they fit.
 """
 
 import os
