@@ -342,6 +342,17 @@ TEST(SmallJobsTest, DelayRaisesLocalityAndThroughput) {
   }
 }
 
+TEST(SmallJobLocalityTest, WaitingMakesSmallJobsLocalAndCostsThemNothing) {
+  const Findings findings = OfFile("small-job-locality", {.seed = 1});
+  const Table& sizes = findings.Of("figure-4");
+  EXPECT_LT(sizes.Number("1 to 25", "fair: node"), 15) << "paper: 5";
+  EXPECT_GE(sizes.Number("1 to 25", "fair+delay: node"), 80) << "paper: 80% even for very small jobs";
+  const Table& alone = findings.Of("section-6.2.3");
+  EXPECT_NEAR(alone.Number("dl", "node-local, %"), 25, 10) << "paper: 25; eight runs of 16 maps";
+  EXPECT_EQ(alone.Number("dl+delay", "node-local, %"), 100);
+  EXPECT_NEAR(alone.Number("dl+delay", "response, s"), alone.Number("dl", "response, s"), 2);
+}
+
 TEST(BatchTest, FairSharingEndsTheBatchOfTwoAJobLater) {
   const Findings findings = OfFile("batch", {.seed = 1});
   EXPECT_NEAR(findings.Of("figure-7").Number("fifo", "ours"), 300, 3);
