@@ -106,9 +106,21 @@ Status TellLive(const cli::Invocation& invocation, const PaperWords& words, cons
   return WritePictures(path, page, made);
 }
 
-Result<std::vector<study::Paper>> Load(const PaperWords& words) {
+// Returns kInvalid for an option that would have no effect.
+Status CheckOptions(const PaperWords& words, bool simulated) {
   if (!words.write.empty() && !words.check.empty())
     return Invalid("--check looks at the page that --write changes; leave one of them out");
+  if (words.json && (!words.write.empty() || !words.check.empty()))
+    return Invalid("--json prints, and --write and --check do not; leave one of them out");
+  if (simulated && !words.directory.empty()) return Invalid("-o DIR is for live runs; simulated ones are not kept");
+  if (simulated) return Status::Ok();
+  if (words.directory.empty()) return Invalid("-o DIR is missing, where the results of live runs are");
+  if (words.seeds > 0 || words.seed >= 0 || words.json)
+    return Invalid("--repeat, --seed and --json are for simulated papers; the file of a live one says `repeat`");
+  return Status::Ok();
+}
+
+Result<std::vector<study::Paper>> Load(const PaperWords& words) {
   std::vector<study::Paper> papers;
   for (const std::string& path : words.paths) {
     MILLRACE_ASSIGN(study::Paper paper, study::LoadPaper(path));
@@ -126,8 +138,7 @@ int RunPaperFiles(const cli::Invocation& invocation, const PaperWords& words) {
   const Result<std::vector<study::Paper>> papers = Load(words);
   if (!papers.ok()) return invocation.FailToStart(kVerb, papers.status());
   const bool simulated = papers->front().where == study::Where::kSimulated;
-  if (!simulated && words.directory.empty())
-    return invocation.FailToStart(kVerb, Invalid("-o DIR is missing, where the results of live runs are"));
+  if (const Status fit = CheckOptions(words, simulated); !fit.ok()) return invocation.FailToStart(kVerb, fit);
   const Status told = simulated ? TellSimulated(invocation, words, *papers) : TellLive(invocation, words, *papers);
   return told.ok() ? kDone : invocation.Fail(kVerb, told);
 }
