@@ -8,6 +8,7 @@
 #include "base/console/console.h"
 #include "base/file.h"
 #include "base/local_place.h"
+#include "base/text.h"
 #include "lab/study/live_page.h"
 #include "lab/study/page.h"
 #include "lab/study/paper.h"
@@ -127,6 +128,9 @@ Result<std::vector<study::Paper>> Load(const PaperWords& words) {
     if (!papers.empty() && (paper.where == study::Where::kSimulated) != (papers[0].where == study::Where::kSimulated))
       return Invalid(path + " is of " + (paper.where == study::Where::kSimulated ? "simulated" : "live") +
                      " runs, and " + words.paths[0] + " is not; give them to two commands");
+    const auto same = [&](const study::Paper& other) { return other.name == paper.name; };
+    if (const auto at = std::find_if(papers.begin(), papers.end(), same); at != papers.end())
+      return Invalid(path + " has the name " + Quote(paper.name) + ", as " + at->path + " has");
     papers.push_back(std::move(paper));
   }
   return papers;

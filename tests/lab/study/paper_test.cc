@@ -241,6 +241,13 @@ TEST(PaperTest, RefusesWithTheLine) {
       {"as = \"ratio\", ", "", "p.toml:33: tables[0].columns[1].against: a value is not against anything"},
       {"against = { of = \"fair+delay\" }", "against = { of = \"fifo\" }",
        "p.toml:33: tables[0].columns[1].against: there is no scheduler \"fifo\""},
+      {"points = [6, 12]\ncolumns = [\n  { name = \"paper\", given = [\"\", 1.5], decimals = 1 },\n  { name = "
+       "\"gain\", metric = "
+       "\"makespan\", of = \"fair\", as = \"ratio\",",
+       "rows = [{ as = \"more\", point = 6 }, { as = \"less\", point = 6 }]\ncolumns = [\n  { metric = \"makespan\", "
+       "of = "
+       "\"fair\",",
+       "p.toml:32: tables[0].columns[0]: its rows are computed in different ways"},
       {"class = \"scan\"", "class = \"scam\"",
        "p.toml:40: claims[0].class: there is no class of jobs \"scam\"; did you mean scan?"},
       {"metric = \"node_local\"", "metric = \"rack_bytes\"",
