@@ -8,6 +8,7 @@
 #include "base/console/console.h"
 #include "base/file.h"
 #include "base/local_place.h"
+#include "base/text.h"
 #include "lab/study/live_page.h"
 #include "lab/study/page.h"
 #include "lab/study/paper.h"
@@ -106,15 +107,30 @@ Status TellLive(const cli::Invocation& invocation, const PaperWords& words, cons
   return WritePictures(path, page, made);
 }
 
-Result<std::vector<study::Paper>> Load(const PaperWords& words) {
+// Returns kInvalid for an option that would have no effect.
+Status CheckOptions(const PaperWords& words, bool simulated) {
   if (!words.write.empty() && !words.check.empty())
     return Invalid("--check looks at the page that --write changes; leave one of them out");
+  if (words.json && (!words.write.empty() || !words.check.empty()))
+    return Invalid("--json prints, and --write and --check do not; leave one of them out");
+  if (simulated && !words.directory.empty()) return Invalid("-o DIR is for live runs; simulated ones are not kept");
+  if (simulated) return Status::Ok();
+  if (words.directory.empty()) return Invalid("-o DIR is missing, where the results of live runs are");
+  if (words.seeds > 0 || words.seed >= 0 || words.json)
+    return Invalid("--repeat, --seed and --json are for simulated papers; the file of a live one says `repeat`");
+  return Status::Ok();
+}
+
+Result<std::vector<study::Paper>> Load(const PaperWords& words) {
   std::vector<study::Paper> papers;
   for (const std::string& path : words.paths) {
     MILLRACE_ASSIGN(study::Paper paper, study::LoadPaper(path));
     if (!papers.empty() && (paper.where == study::Where::kSimulated) != (papers[0].where == study::Where::kSimulated))
       return Invalid(path + " is of " + (paper.where == study::Where::kSimulated ? "simulated" : "live") +
                      " runs, and " + words.paths[0] + " is not; give them to two commands");
+    const auto same = [&](const study::Paper& other) { return other.name == paper.name; };
+    if (const auto at = std::find_if(papers.begin(), papers.end(), same); at != papers.end())
+      return Invalid(path + " has the name " + Quote(paper.name) + ", as " + at->path + " has");
     papers.push_back(std::move(paper));
   }
   return papers;
@@ -126,8 +142,7 @@ int RunPaperFiles(const cli::Invocation& invocation, const PaperWords& words) {
   const Result<std::vector<study::Paper>> papers = Load(words);
   if (!papers.ok()) return invocation.FailToStart(kVerb, papers.status());
   const bool simulated = papers->front().where == study::Where::kSimulated;
-  if (!simulated && words.directory.empty())
-    return invocation.FailToStart(kVerb, Invalid("-o DIR is missing, where the results of live runs are"));
+  if (const Status fit = CheckOptions(words, simulated); !fit.ok()) return invocation.FailToStart(kVerb, fit);
   const Status told = simulated ? TellSimulated(invocation, words, *papers) : TellLive(invocation, words, *papers);
   return told.ok() ? kDone : invocation.Fail(kVerb, told);
 }

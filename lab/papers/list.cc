@@ -4,8 +4,6 @@ namespace millrace::sim::experiments {
 
 const std::vector<Experiment>& ListExperiments() {
   static const std::vector<Experiment> kExperiments = {
-      {"small-job-locality", "locality of small jobs among large ones, and what waiting for it costs",
-       "Zaharia et al. 2009, figure 4, sections 4.2 and 6.2.3", SmallJobLocality},
       {"multi-user", "benchmark BM: response times and locality by job size",
        "Zaharia et al. 2009, table 2, figures 10, 11", MultiUser},
       {"lsap-locality", "local tasks of one round, dl against lsap", "Guo et al. 2012, figures 3, 4", LsapLocality},

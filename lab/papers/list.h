@@ -19,7 +19,6 @@ struct Experiment {
 // Returns all experiments, in the order of docs/schedulers/papers.md.
 [[nodiscard]] const std::vector<Experiment>& ListExperiments();
 
-[[nodiscard]] Findings SmallJobLocality(const Options& options);
 [[nodiscard]] Findings MultiUser(const Options& options);
 [[nodiscard]] Findings LsapLocality(const Options& options);
 [[nodiscard]] Findings LsapCost(const Options& options);

@@ -17,9 +17,10 @@ SimResult Run(const ClusterSpec& cluster, const Workload& workload, const std::s
   return std::move(*result);
 }
 
-ClusterSpec Ec2Cluster(double link) {
+ClusterSpec Ec2Cluster() {
+  constexpr double kLink = 50e6;
   ClusterSpec cluster = MakeCluster(100, 1, 1, {4, 2});
-  for (NodeSpec& node : cluster.nodes) node.up = node.down = link;
+  for (NodeSpec& node : cluster.nodes) node.up = node.down = kLink;
   return cluster;
 }
 

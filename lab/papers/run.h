@@ -12,14 +12,10 @@ namespace millrace::sim::experiments {
 inline constexpr std::uint64_t kMegabyte = 1'000'000;
 inline constexpr std::uint64_t kBlock128 = 128ULL << 20;
 
-// The bandwidth of a node of Zaharia et al.'s EC2 cluster under load, each way, in bytes/s. They measured 1 Gbit/s
-// between two nodes; half to two fifths of that reproduces figure 13 (docs/schedulers/papers.md). All their EC2
-// experiments use this value.
-inline constexpr double kEc2Link = 50e6;
-inline constexpr double kGigabit = 125e6;
-
-// Returns 100 nodes with 4 map and 2 reduce slots in one rack (table 1).
-[[nodiscard]] ClusterSpec Ec2Cluster(double link = kEc2Link);
+// Returns 100 nodes with 4 map and 2 reduce slots in one rack (table 1 of Zaharia et al.), whose links carry 50 MB/s
+// each way. They measured 1 Gbit/s between two nodes; half to two fifths of that reproduces figure 13
+// (docs/schedulers/papers.md).
+[[nodiscard]] ClusterSpec Ec2Cluster();
 
 // Calls Simulate, and aborts with the reason if it fails, since no experiment passes arguments that it refuses.
 [[nodiscard]] SimResult Run(const ClusterSpec& cluster, const Workload& workload, const std::string& scheduler,

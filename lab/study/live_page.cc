@@ -117,9 +117,11 @@ std::vector<FindingRow> RowsOf(const Json& document, const std::vector<std::stri
 
 std::string ComparisonTable(const Json& document, const std::vector<std::string>& shown) {
   const auto baseline = document.at("design").at("baseline").get<std::size_t>();
-  std::string text = "| metric | " + document.at("schedulers").at(baseline).get<std::string>() +
-                     " | scheduler | | ratio, 95% interval | verdict | baseline against itself |\n"
-                     "|---|---:|---|---:|---:|---|---:|\n";
+  TextTable table;
+  table.columns = {{"metric", false},          {document.at("schedulers").at(baseline).get<std::string>()},
+                   {"scheduler", false},       {""},
+                   {"ratio, 95% interval"},    {"verdict", false},
+                   {"baseline against itself"}};
   for (const FindingRow& row : RowsOf(document, shown)) {
     const auto key = row.metric.at("key").get<std::string>(), unit = row.metric.at("unit").get<std::string>();
     const auto amount = [&](std::size_t scheduler) {
@@ -128,13 +130,13 @@ std::string ComparisonTable(const Json& document, const std::vector<std::string>
     };
     const bool ratio = row.found.at("ratio").is_object();
     const auto verdict = row.found.at("verdict").get<std::string>();
-    text += "| " + row.metric.at("name").get<std::string>() + " | " + amount(baseline) + " | " + row.scheduler + " | " +
-            amount(row.found.at("scheduler").get<std::size_t>()) + " | " +
-            (ratio ? Interval(row.found.at("ratio")) : Shift(row.found.at("shift"), unit)) + " | " +
-            (row.metric.at("headline").get<bool>() ? verdict : "(" + verdict + ")") + " | " +
-            (ratio && row.itself ? Ends(*row.itself) : "-") + " |\n";
+    table.rows.push_back({row.metric.at("name").get<std::string>(), amount(baseline), row.scheduler,
+                          amount(row.found.at("scheduler").get<std::size_t>()),
+                          ratio ? Interval(row.found.at("ratio")) : Shift(row.found.at("shift"), unit),
+                          row.metric.at("headline").get<bool>() ? verdict : "(" + verdict + ")",
+                          ratio && row.itself ? Ends(*row.itself) : "-"});
   }
-  return text;
+  return FormatMarkdown(table);
 }
 
 std::vector<std::string> Differences(const Json& parts) {
@@ -302,37 +304,43 @@ class PageMaker {
       }
       claims += claim ? 1 : 0;
     }
-    std::string text = "Of " + std::to_string(made) + " comparisons of `" + paper.schedulers.front().label +
-                       "` with itself " + std::to_string(claims) + " claim a difference.\n\n" +
-                       "| metric | better | worse | same | undecided |\n|---|---:|---:|---:|---:|\n";
+    TextTable table;
+    table.caption = "Of " + std::to_string(made) + " comparisons of `" + paper.schedulers.front().label +
+                    "` with itself " + std::to_string(claims) + " claim a difference.";
+    table.columns = {{"metric", false}};
+    for (const char* verdict : kVerdicts) table.columns.push_back({verdict});
     for (const std::string& metric : paper.live.metrics) {
-      text += "| " + metric + " |";
-      for (const char* verdict : kVerdicts) text += " " + std::to_string(counts[metric][verdict]) + " |";
-      text += "\n";
+      std::vector<std::string>& row = table.rows.emplace_back(std::vector{metric});
+      for (const char* verdict : kVerdicts) row.push_back(std::to_string(counts[metric][verdict]));
     }
-    return text;
+    return FormatMarkdown(table);
   }
 
-  static std::string LiveRow(const Json& document, const std::string& name, std::size_t scheduler) {
-    std::string text = "| " + name + " | " + document.at("schedulers").at(scheduler).get<std::string>() + " |";
+  static std::vector<std::string> LiveRow(const Json& document, const std::string& name, std::size_t scheduler) {
+    std::vector<std::string> cells = {name, document.at("schedulers").at(scheduler).get<std::string>()};
     for (const char* key : {"makespan", "turnaround"}) {
       for (const Json& row : document.at("simulated").at("metrics").at(key)) {
         if (row.at("scheduler") != scheduler) continue;
         const Json& error = row.at("error");
-        text += " " + Amount(NumberOf(row.at("live")), "s") + " | " + Amount(NumberOf(row.at("simulated")), "s") +
-                Formatted(" | %+.1f%% [%+.1f, %+.1f] |", kPercent * NumberOf(error.at("value")),
-                          kPercent * NumberOf(error.at("low")), kPercent * NumberOf(error.at("high")));
+        cells.push_back(Amount(NumberOf(row.at("live")), "s"));
+        cells.push_back(Amount(NumberOf(row.at("simulated")), "s"));
+        cells.push_back(Formatted("%+.1f%% [%+.1f, %+.1f]", kPercent * NumberOf(error.at("value")),
+                                  kPercent * NumberOf(error.at("low")), kPercent * NumberOf(error.at("high"))));
         break;
       }
     }
-    return text + "\n";
+    return cells;
   }
 
   // A row for each pair of a comparison and a scheduler.
   Result<std::string> LiveAndSimulated() {
-    std::string text =
-        "| workload | scheduler | makespan live | simulated | error, 95% interval | mean turnaround live | simulated | "
-        "error, 95% interval |\n|---|---|---:|---:|---:|---:|---:|---:|\n";
+    TextTable table;
+    table.columns = {{"workload", false}, {"scheduler", false}};
+    for (const char* metric : {"makespan", "mean turnaround"}) {
+      table.columns.push_back({std::string(metric) + " live"});
+      table.columns.push_back({"simulated"});
+      table.columns.push_back({"error, 95% interval"});
+    }
     std::vector<std::string> taus;
     for (const Paper& paper : papers_) {
       for (const LiveComparison& one : ComparisonsOf(paper)) {
@@ -340,7 +348,7 @@ class PageMaker {
         if (document == nullptr || !document->contains("simulated") || !document->at("simulated").is_object()) continue;
         const std::size_t schedulers = document->at("schedulers").size();
         for (std::size_t scheduler = 0; scheduler < schedulers; ++scheduler)
-          text += LiveRow(*document, one.name, scheduler);
+          table.rows.push_back(LiveRow(*document, one.name, scheduler));
         std::vector<std::string> parts;
         const Json& tau = document->at("simulated").at("tau");
         for (const char* key : {"makespan", "turnaround"}) {
@@ -350,7 +358,8 @@ class PageMaker {
         taus.push_back(one.name + ": " + Joined(parts, ", "));
       }
     }
-    return text + "\nKendall's tau of the schedulers' order, live against simulated: " + Joined(taus, "; ") + ".\n";
+    return FormatMarkdown(table) +
+           "\nKendall's tau of the schedulers' order, live against simulated: " + Joined(taus, "; ") + ".\n";
   }
 
   const std::vector<Paper>& papers_;

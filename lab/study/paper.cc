@@ -475,7 +475,10 @@ class Reader {
     const std::vector<std::string> labels = sched::LabelsOf(paper_.schedulers);
     for (const std::string& of : words.of) {
       const auto at = std::find(labels.begin(), labels.end(), of);
-      if (at == labels.end()) return Unknown(section, key("of"), "scheduler", of, labels), std::vector<Operand>();
+      if (at == labels.end()) {
+        Unknown(section, key("of"), "scheduler", of, labels);
+        return {};
+      }
       operand.schedulers.push_back(static_cast<std::uint32_t>(at - labels.begin()));
     }
     if (words.of.empty()) operand.schedulers.push_back(0);
@@ -589,7 +592,10 @@ class Reader {
         RowWords& read = rows.emplace_back();
         read.name = GivenCell(section, key, *list->get(i));
         const std::optional<std::string> word = WordOf(*list->get(i));
-        if (!word) return section.Fail(key, "not a list of texts and numbers"), rows;
+        if (!word) {
+          section.Fail(key, "not a list of texts and numbers");
+          return rows;
+        }
         if (std::string_view(key) == "points") {
           read.words.ours.point = word;
         } else {
@@ -631,6 +637,7 @@ class Reader {
     const ReckoningWords words = ReadReckoning(column);
     column.Finish();
     Column made = Given(name, static_cast<int>(words.decimals.value_or(0)));
+    std::optional<As> as;  // of the rows above
     for (std::size_t r = 0; r < rows.size() && column.ok(); ++r) {
       PaperCell& cell = table->rows[r].emplace_back();
       if (is_given) {
@@ -641,7 +648,9 @@ class Reader {
         // The column's words come first, then the row's, then the table's.
         const ReckoningWords all = Or(Or(words, rows[r].words), common);
         cell.ours = Reckon(column, all);
-        made = ColumnOf(name, all, cell.ours->as);
+        if (as && *as != cell.ours->as) column.Fail("", "its rows are computed in different ways (`as`)");
+        as = cell.ours->as;
+        made = ColumnOf(name, all, *as);
       }
     }
     table->columns.push_back(std::move(made));

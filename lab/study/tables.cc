@@ -58,10 +58,10 @@ std::string FormatMarkdown(const TextTable& table) {
   std::string head = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    head += ' ' + column.name + " |";
+    head += (column.name.empty() ? "" : ' ' + column.name) + " |";
     rule += column.figures ? "---:|" : "---|";
   }
-  std::string out = table.caption + "\n\n" + head + '\n' + rule + '\n';
+  std::string out = (table.caption.empty() ? "" : table.caption + "\n\n") + head + '\n' + rule + '\n';
   for (const auto& row : table.rows) {
     out += '|';
     for (const std::string& text : row) out += ' ' + text + " |";

@@ -12,7 +12,7 @@ namespace millrace::sim::experiments {
 
 // Returns the table as text with aligned columns, figures to the right.
 [[nodiscard]] std::string FormatTable(const TextTable& table);
-// Returns the table in Markdown, as in docs/schedulers/papers.md.
+// Returns the table in Markdown, as in docs/schedulers/papers.md; without a caption if that is empty.
 [[nodiscard]] std::string FormatMarkdown(const TextTable& table);
 // Returns the findings of one seed, before seeds are combined: {"experiment": name, "paper": ..., "seed": n, "tables":
 // [{"id": ..., "title": ..., "columns": [...], "rows": [[...]]}], "claims": [{"claim": ..., "paper": ..., "ours": x}]};

@@ -32,6 +32,7 @@ Arrival ReadArrival(TomlSection& section) {
   } else if (arrival.kind == "closed") {
     section.Integer("workers", &arrival.workers, 1, kMostJobs);
     section.Duration("think", &arrival.think);
+    section.Text("after", &arrival.after);
   } else if (arrival.kind != "batch") {
     section.Fail("kind", Quote(arrival.kind) + " is not batch, poisson, interval, list or closed");
   }
@@ -152,8 +153,28 @@ void ReadData(TomlSection& root, const Scaling& scaling, LiveParts* live) {
   }
 }
 
-// Returns the jobs' times of submission, in the order of the jobs.
-void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, const std::vector<std::size_t>& order) {
+// Returns the jobs that the first ones of a closed arrival follow, `order` being its jobs. Fails the section if the
+// class is not there or has too few of them.
+std::vector<std::size_t> Before(const Arrival& arrival, TomlSection& section, const std::vector<SimJob>& jobs,
+                                const std::vector<std::size_t>& order) {
+  std::vector<std::size_t> before;
+  if (arrival.after.empty()) return before;
+  std::vector<bool> themselves(jobs.size());
+  for (const std::size_t job : order) themselves[job] = true;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[i].group == arrival.after && !themselves[i]) before.push_back(i);
+  }
+  const std::size_t first = std::min<std::size_t>(arrival.workers, order.size());
+  if (before.size() < first)
+    section.Fail("arrival", "`after` wants " + std::to_string(first) + " jobs of a class " + Quote(arrival.after) +
+                                " above, and there are " + std::to_string(before.size()));
+  before.resize(std::min(before.size(), first));
+  return before;
+}
+
+// Sets the jobs' times of submission, in the order of the jobs. `before` is the result of Before.
+void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, const std::vector<std::size_t>& order,
+            const std::vector<std::size_t>& before) {
   Micros next = arrival.at;
   for (std::size_t i = 0; i < order.size(); ++i) {
     SimJob& job = jobs[order[i]];
@@ -163,8 +184,8 @@ void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, co
       next += ToMicros(-static_cast<double>(arrival.every) * std::log1p(-random.Unit()));
     } else if (arrival.kind == "list" && !arrival.list.empty()) {
       job.submit = arrival.list[std::min(i, arrival.list.size() - 1)];
-    } else if (arrival.kind == "closed" && i >= arrival.workers) {
-      job.after = static_cast<std::uint32_t>(order[i - arrival.workers]);
+    } else if (arrival.kind == "closed" && (i >= arrival.workers || i < before.size())) {
+      job.after = static_cast<std::uint32_t>(i < before.size() ? before[i] : order[i - arrival.workers]);
       job.submit = arrival.think;
     }
   }
@@ -204,14 +225,17 @@ std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, const Scalin
         return {};
       }
     }
-    if (read.arrival) Arrive(*read.arrival, Random(MixSeeds(seed, number_of_class, 0, 2)), jobs, own);
+    if (read.arrival) {
+      const std::vector<std::size_t> before = Before(*read.arrival, section, jobs, own);
+      Arrive(*read.arrival, Random(MixSeeds(seed, number_of_class, 0, 2)), jobs, own, before);
+    }
     ++number_of_class;
   }
   Random random(MixSeeds(seed, 0, 0, 3));
   if (common && common->kind != "batch") {
     for (std::size_t i = shared.size(); i > 1; --i) std::swap(shared[i - 1], shared[random.Below(i)]);
   }
-  Arrive(common.value_or(Arrival{}), random, jobs, shared);
+  Arrive(common.value_or(Arrival{}), random, jobs, shared, Before(common.value_or(Arrival{}), root, jobs, shared));
   if (scaling.times != 1) std::ranges::for_each(jobs, [&](SimJob& job) { ScaleTimes(scaling.times, &job); });
   return jobs;
 }

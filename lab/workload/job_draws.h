@@ -20,6 +20,7 @@ struct Arrival {
   Micros every = 0;  // the interval; for poisson its mean
   Micros think = 0;  // closed: between the end of a job and the next
   std::uint32_t workers = 1;
+  std::string after;  // closed: the class whose jobs the first ones follow; empty: they come at once
   std::vector<Micros> list;
 };
 

@@ -134,6 +134,11 @@ class PapersTest(unittest.TestCase):
         self.assertIn("is a second one", self.compare(plain, plain, "--scheduler", "fifo", "-o", self.at("o"), status=2).stderr)
         self.assertIn("live runs, and", self.compare(paper, *self.live("slots"), "-o", self.at("o"), status=2).stderr)
         self.assertIn("-o DIR is missing", self.compare(*self.live("slots"), status=2).stderr)
+        self.assertIn('p.toml has the name "tiny", as ', self.compare(paper, paper, status=2).stderr)
+        self.assertIn("-o DIR is for live runs", self.compare(paper, "-o", self.at("o"), status=2).stderr)
+        self.assertIn("for simulated papers", self.compare(*self.live("slots"), "-o", self.at("o"), "--repeat", "3", status=2).stderr)
+        self.assertIn("leave one of them out", self.compare(paper, "--write", "x", "--check", "x", status=2).stderr)
+        self.assertIn("leave one of them out", self.compare(paper, "--write", "x", "--json", status=2).stderr)
 
     def test_rows_follow_from_the_runs(self):
         page = self.write("page.md", page_of(MARKS))

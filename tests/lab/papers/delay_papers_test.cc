@@ -20,16 +20,5 @@ TEST(MultiUserTest, SmallJobsGainAndDelayMakesMapsLocal) {
     EXPECT_GE(findings.Of("figure-11").Number(bin, "fair+delay+ccs"), 97) << bin;
 }
 
-TEST(SmallJobLocalityTest, WaitingMakesSmallJobsLocalAndCostsThemNothing) {
-  const Findings findings = SmallJobLocality({.seed = 1});
-  const Table& sizes = findings.Of("figure-4");
-  EXPECT_LT(sizes.Number("1 to 25", "fair: node"), 15) << "paper: 5";
-  EXPECT_GE(sizes.Number("1 to 25", "fair+delay: node"), 80) << "paper: 80% even for very small jobs";
-  const Table& alone = findings.Of("section-6.2.3");
-  EXPECT_NEAR(alone.Number("dl", "node-local, %"), 25, 10) << "paper: 25; eight runs of 16 maps";
-  EXPECT_EQ(alone.Number("dl+delay", "node-local, %"), 100);
-  EXPECT_NEAR(alone.Number("dl+delay", "response, s"), alone.Number("dl", "response, s"), 2);
-}
-
 }  // namespace
 }  // namespace millrace::sim::experiments

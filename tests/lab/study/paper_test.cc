@@ -241,6 +241,13 @@ TEST(PaperTest, RefusesWithTheLine) {
       {"as = \"ratio\", ", "", "p.toml:33: tables[0].columns[1].against: a value is not against anything"},
       {"against = { of = \"fair+delay\" }", "against = { of = \"fifo\" }",
        "p.toml:33: tables[0].columns[1].against: there is no scheduler \"fifo\""},
+      {"points = [6, 12]\ncolumns = [\n  { name = \"paper\", given = [\"\", 1.5], decimals = 1 },\n  { name = "
+       "\"gain\", metric = "
+       "\"makespan\", of = \"fair\", as = \"ratio\",",
+       "rows = [{ as = \"more\", point = 6 }, { as = \"less\", point = 6 }]\ncolumns = [\n  { metric = \"makespan\", "
+       "of = "
+       "\"fair\",",
+       "p.toml:32: tables[0].columns[0]: its rows are computed in different ways"},
       {"class = \"scan\"", "class = \"scam\"",
        "p.toml:40: claims[0].class: there is no class of jobs \"scam\"; did you mean scan?"},
       {"metric = \"node_local\"", "metric = \"rack_bytes\"",
@@ -340,6 +347,17 @@ TEST(SmallJobsTest, DelayRaisesLocalityAndThroughput) {
     EXPECT_GE(locality.Number(row, "fair+delay: node"), locality.Number(row, "paper: node, delay"));
     EXPECT_GE(locality.Number(row, "fair+delay: rack"), locality.Number(row, "paper: rack, delay") - 2);
   }
+}
+
+TEST(SmallJobLocalityTest, WaitingMakesSmallJobsLocalAndCostsThemNothing) {
+  const Findings findings = OfFile("small-job-locality", {.seed = 1});
+  const Table& sizes = findings.Of("figure-4");
+  EXPECT_LT(sizes.Number("1 to 25", "fair: node"), 15) << "paper: 5";
+  EXPECT_GE(sizes.Number("1 to 25", "fair+delay: node"), 80) << "paper: 80% even for very small jobs";
+  const Table& alone = findings.Of("section-6.2.3");
+  EXPECT_NEAR(alone.Number("dl", "node-local, %"), 25, 10) << "paper: 25; eight runs of 16 maps";
+  EXPECT_EQ(alone.Number("dl+delay", "node-local, %"), 100);
+  EXPECT_NEAR(alone.Number("dl+delay", "response, s"), alone.Number("dl", "response, s"), 2);
 }
 
 TEST(BatchTest, FairSharingEndsTheBatchOfTwoAJobLater) {

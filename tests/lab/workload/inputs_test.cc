@@ -210,6 +210,38 @@ TEST(SimulationFile, JobsMaySayWhereTheirDataIs) {
   EXPECT_EQ(file->workload.jobs[0].replicas, places);
 }
 
+TEST(SimulationFile, UsersTakeTurns) {
+  const auto file = ParseSimulation("[[jobs]]\nname = \"scan\"\ncount = 5\nusers = 2\n", "f.toml", {});
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::string users;
+  for (const SimJob& job : file->workload.jobs) users += job.user + " ";
+  EXPECT_EQ(users, "scan-0 scan-1 scan-0 scan-1 scan-0 ");
+  EXPECT_EQ(ParseSimulation("[[jobs]]\nuser = \"a\"\nusers = 2\n", "f.toml", {}).status().message(),
+            "f.toml:3: jobs[0].users: `user` is given too; leave one of them out");
+}
+
+TEST(SimulationFile, AClosedArrivalMayFollowAnotherClass) {
+  const std::string first = "[[jobs]]\nname = \"first\"\ncount = 3\narrival = { kind = \"batch\", at = 7 }\n";
+  const std::string then = "[[jobs]]\nname = \"then\"\ncount = 5\n";
+  const auto file = ParseSimulation(
+      "[arrival]\nkind = \"closed\"\nworkers = 3\nthink = 2\nafter = \"first\"\n" + first + then, "f.toml", {});
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::set<std::uint32_t> followed;
+  for (const SimJob& job : file->workload.jobs) {
+    EXPECT_EQ(job.after.has_value(), job.group == "then");
+    EXPECT_EQ(job.submit, (job.group == "then" ? 2 : 7) * kSecond);
+    if (!job.after) continue;
+    EXPECT_TRUE(followed.insert(*job.after).second) << "each job is followed by one at most";
+  }
+  EXPECT_TRUE(followed.contains(0) && followed.contains(1) && followed.contains(2));
+  // No job follows one of its own stream.
+  EXPECT_NE(ParseSimulation(then + "arrival = { kind = \"closed\", workers = 3, after = \"then\" }\n", "f.toml", {})
+                .status()
+                .message()
+                .find("f.toml:4: jobs[0].arrival: `after` wants 3 jobs of a class \"then\" above, and there are 0"),
+            std::string::npos);
+}
+
 TEST(SimulationFile, TheCommandLineGoesFirst) {
   Overrides overrides;
   overrides.nodes = 6, overrides.slots = sched::Slots{1, 2}, overrides.seed = 9, overrides.replication = 5;
@@ -314,6 +346,21 @@ std::string Record(const std::string& scheduler, std::uint64_t seed) {
   }
   (void)MustSimulate(cluster, Of(jobs), scheduler, options);
   return journal;
+}
+
+// Each node holds a block with probability 3/20: a binomial number of replicas, with its mean and variance.
+TEST(BlockPlacer, IndependentReplicasAreBinomial) {
+  const ClusterSpec cluster = MakeCluster(20, 2, 1, {1, 1});
+  const BlockPlacer placer(cluster, {Placement::Kind::kIndependent, 3}, 1);
+  double sum = 0, squares = 0;
+  constexpr std::uint32_t kBlocks = 20'000;
+  for (std::uint32_t block = 0; block < kBlocks; ++block) {
+    const double replicas = static_cast<double>(placer.Place(5, block).size());
+    sum += replicas, squares += replicas * replicas;
+  }
+  const double mean = sum / kBlocks;
+  EXPECT_NEAR(mean, 3, 0.05);
+  EXPECT_NEAR(squares / kBlocks - mean * mean, 20 * 0.15 * 0.85, 0.1);
 }
 
 TEST(Replay, ASimulationsJournalGivesTheSameDecisions) {
