@@ -91,13 +91,14 @@ int Main(int argc, char** argv) {
          if (!args.empty() && args[0] == "backup") {
            return millrace::cli::BackUpMaster(given, Words(args.begin() + 1, args.end()));
          }
-         return millrace::master::RunMaster(args);
+         return millrace::master::RunMaster(args, given.console);
        },
        {"backup", "restore", "repair"}},
       {"worker",
        "the worker daemon",
        [](const Invocation& given, const Words& args) {
-         return millrace::worker::RunWorker(args, given.self.substr(0, given.self.rfind('/') + 1) + "millrace-minder");
+         return millrace::worker::RunWorker(args, given.self.substr(0, given.self.rfind('/') + 1) + "millrace-minder",
+                                            given.console);
        },
        {}},
   };

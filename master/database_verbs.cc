@@ -121,34 +121,33 @@ Status TellLeftOut(const KeyValueStore& store, const std::vector<DamagedPart>& l
   return Status::Ok();
 }
 
-void Tell(const std::string& database, const RepairFacts& facts, const Holdings& holdings) {
-  std::cout << facts.problem << "\n"
-            << "the last good state of " << database << " has " << facts.method << ": it ends at operation "
-            << facts.operations << " with " << InWords(holdings) << "\n";
+void Tell(const std::string& database, const RepairFacts& facts, const Holdings& holdings, console::Printer& out) {
+  out << fmt::format("{}\nthe last good state of {} has {}: it ends at operation {} with {}\n", facts.problem, database,
+                     facts.method, facts.operations, InWords(holdings));
   std::uint64_t lost = 0;
   for (const DamagedPart& part : facts.left_out) lost += part.operations;
   const char* const at_least = facts.acknowledged_known ? "" : "at least ";
   if (!facts.left_out.empty()) {
-    std::cout << at_least << lost << " operations are lost, and " << facts.kept_behind
-              << " behind the first of them are kept\n";
-    for (const std::string& line : facts.mended) std::cout << "so that the rest fits together: " << line << "\n";
+    out << fmt::format("{}{} operations are lost, and {} behind the first of them are kept\n", at_least, lost,
+                       facts.kept_behind);
+    for (const std::string& line : facts.mended) out << "so that the rest fits together: " << line << "\n";
   } else if (facts.acknowledged > facts.operations) {
-    std::cout << at_least << facts.acknowledged - facts.operations << " acknowledged operations are lost\n";
+    out << fmt::format("{}{} acknowledged operations are lost\n", at_least, facts.acknowledged - facts.operations);
   } else if (!facts.acknowledged_known) {
-    std::cout << "how many acknowledged operations are lost is not known\n";
+    out << "how many acknowledged operations are lost is not known\n";
   } else {
-    std::cout << "it ends no earlier than what was acknowledged\n";
+    out << "it ends no earlier than what was acknowledged\n";
   }
   if (facts.aside.empty()) {
-    std::cout << "nothing was changed; --yes takes that state, and keeps the damaged database aside\n";
+    out << "nothing was changed; --yes takes that state, and keeps the damaged database aside\n";
   } else {
-    std::cout << "that state is taken; the damaged database lies in " << facts.aside << "\n";
+    out << "that state is taken; the damaged database lies in " << facts.aside << "\n";
   }
 }
 
 }  // namespace
 
-int RunRestore(const std::vector<std::string>& args) {
+int RunRestore(const std::vector<std::string>& args, const console::Console& console) {
   const std::string verb = "master restore";
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
@@ -156,7 +155,7 @@ int RunRestore(const std::vector<std::string>& args) {
                                "Makes a master's database of the latest backup in DIRECTORY. It refuses to replace an "
                                "existing database.");
   arguments.Settings(&options);
-  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 1, 1)) return *exit;
+  if (const auto exit = arguments.Parse(args, console, 1, 1)) return *exit;
   const std::string& directory = arguments.operands()[0];
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
@@ -170,11 +169,11 @@ int RunRestore(const std::vector<std::string>& args) {
   }
   const Result<std::uint64_t> end = RestoreRocksStore(directory, database, NoteOf(DoubtCause::kRestored));
   if (!end.ok()) return Fail(verb, end.status());
-  std::cout << database << " is restored up to operation " << *end << "\n";
+  console::Printer(console) << database << " is restored up to operation " << std::to_string(*end) << "\n";
   return 0;
 }
 
-int RunRepair(const std::vector<std::string>& args) {
+int RunRepair(const std::vector<std::string>& args, const console::Console& console) {
   const std::string verb = "master repair";
   bool apply = false;
   bool skip = false;
@@ -187,7 +186,7 @@ int RunRepair(const std::vector<std::string>& args) {
   arguments.Flag("--skip", &skip,
                  "leave out the records that are damaged and keep all whole ones behind them, and say what they seem "
                  "to have been about");
-  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 0, 0)) return *exit;
+  if (const auto exit = arguments.Parse(args, console, 0, 0)) return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   Holdings holdings;
   const std::string database = DatabaseOf(config);
@@ -203,11 +202,12 @@ int RunRepair(const std::vector<std::string>& args) {
       RepairRocksStore(database, apply, look, skip ? MendStore(Mend) : nullptr, mirror, NoteOf(DoubtCause::kRepaired));
   if (!facts.ok()) return Fail(verb, facts.status());
   if (facts->problem.empty()) {
-    std::cout << database << " is sound: " << InWords(holdings) << "\n";
+    console::Printer(console) << database << " is sound: " << InWords(holdings) << "\n";
     return 0;
   }
-  std::cout << left_out;
-  Tell(database, *facts, holdings);
+  console::Printer out(console);
+  out << left_out;
+  Tell(database, *facts, holdings, out);
   return apply ? 0 : 1;
 }
 

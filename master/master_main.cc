@@ -199,18 +199,18 @@ constexpr const char* kAbout =
 
 }  // namespace
 
-int RunMaster(const std::vector<std::string>& args) {
+int RunMaster(const std::vector<std::string>& args, const console::Console& console) {
   if (const Status threads = daemon::CheckThreads(kThreads); !threads.ok()) return Fail(threads);
   const std::string verb = args.empty() ? "" : args[0];
-  if (verb == "restore") return RunRestore({args.begin() + 1, args.end()});
-  if (verb == "repair") return RunRepair({args.begin() + 1, args.end()});
+  if (verb == "restore") return RunRestore({args.begin() + 1, args.end()}, console);
+  if (verb == "repair") return RunRepair({args.begin() + 1, args.end()}, console);
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   bool init = false;
   console::Arguments arguments("master", "", kAbout);
   arguments.Settings(&options);
   arguments.Flag("--init", &init, "make a new, empty cluster in master.directory, print its id and exit");
-  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 0, 0)) return *exit;
+  if (const auto exit = arguments.Parse(args, console, 0, 0)) return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(checked, 2);
   KeepOthersFromWriting();
   if (init) return Init(config);

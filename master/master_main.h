@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/console/console.h"
+
 namespace millrace::master {
 
 // Serves until SIGTERM or SIGINT, with the real clock, disk, network and randomness. Returns the exit status (0 stopped
-// on request, 1 failed, 2 wrong usage). `args` are the arguments after the verb.
-[[nodiscard]] int RunMaster(const std::vector<std::string>& args);
+// on request, 1 failed, 2 wrong usage). `args` are the arguments after the verb. What `console` could not write is
+// the caller's to report.
+[[nodiscard]] int RunMaster(const std::vector<std::string>& args, const console::Console& console);
 
 }  // namespace millrace::master

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <memory>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr unsigned kSeconds = 10;  // for the line
 constexpr std::size_t kMostFrames = 8;
+constexpr std::size_t kMostAddresses = 5;  // what the job's code has inlined is among them
 constexpr std::size_t kLongestShown = 120;
 
 void ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
@@ -35,8 +37,8 @@ Result<Frame> ParseFrame(std::string_view text) {
   return frame;
 }
 
-bool IsOfJob(std::string_view mangled) {
-  if (!mangled.starts_with("_Z")) return mangled != "main" && !mangled.starts_with('_');
+bool IsOfJob(std::string_view mangled, bool inlined) {
+  if (!mangled.starts_with("_Z")) return !inlined && mangled != "main" && !mangled.starts_with('_');
   std::string_view name = mangled.substr(2);
   name.remove_prefix(std::min(name.find_first_not_of('Z'), name.size()));  // what is local to a function
   if (name.starts_with("T")) return false;                                 // thunks
@@ -75,7 +77,7 @@ std::string OwnFrames(const SourcePlaces& places, const std::vector<Frame>& fram
   for (const Frame& frame : frames) {
     const std::uint64_t address = frame.returned_to && frame.address > 0 ? frame.address - 1 : frame.address;
     for (const SourcePlaces::Place& place : places.At(address)) {
-      if (!IsOfJob(place.function)) continue;
+      if (!IsOfJob(place.function, place.inlined)) continue;
       std::string name = ReadableName(place.function);
       if (!own.empty() && own.back().name == name) {
         ++own.back().times;
@@ -95,6 +97,21 @@ std::string OwnFrames(const SourcePlaces& places, const std::vector<Frame>& fram
   return text;
 }
 
+std::string CommandForAddresses(const std::vector<Frame>& frames) {
+  std::string command = "addr2line -Cfpie PROGRAM";
+  std::size_t told = 0;
+  for (const Frame& frame : frames) {
+    std::array<char, 16> digits{};
+    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                            frame.address - (frame.returned_to && frame.address > 0 ? 1 : 0), 16);
+    const std::string address = " 0x" + std::string(digits.data(), end);
+    if (command.ends_with(address) || told == kMostAddresses) continue;
+    command += address;
+    ++told;
+  }
+  return command;
+}
+
 int PrintCrash(const std::vector<std::string>& words) {
   ::alarm(kSeconds);  // the process that crashed waits
   if (words.size() < 2) return 2;
@@ -105,6 +122,10 @@ int PrintCrash(const std::vector<std::string>& words) {
     frames.push_back(*frame);
   }
   const std::string own = OwnFrames(SourcePlaces(), frames);
+  if (own.empty() && !frames.empty()) {
+    const std::string line = "millrace: where that is: " + CommandForAddresses(frames) + "\n";
+    if (!WriteAll(STDERR_FILENO, line, "standard error").ok()) return 1;
+  }
   const std::string line = "millrace: " + words[0] + (own.empty() ? "" : ": " + own) + words[1] + "\n";
   return WriteAll(STDERR_FILENO, line, "standard error").ok() ? 0 : 1;
 }

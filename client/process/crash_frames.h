@@ -25,8 +25,9 @@ struct Frame {
 // Reads "c1a2b" or "r1a2b". Returns kInvalid for any other text.
 [[nodiscard]] Result<Frame> ParseFrame(std::string_view text);
 
-// Returns true if the function of this mangled name is the job's own, and not of Millrace or a library.
-[[nodiscard]] bool IsOfJob(std::string_view mangled);
+// Returns true if the function of this mangled name is the job's own, and not of Millrace or a library. A function of C
+// that the compiler has `inlined` is taken for one of the headers of the C library (memcpy, say).
+[[nodiscard]] bool IsOfJob(std::string_view mangled, bool inlined);
 
 // Returns the function's name much as the job's author wrote it: "Parse(std::string_view)". A long name is cut.
 [[nodiscard]] std::string ReadableName(const std::string& mangled);
@@ -35,6 +36,10 @@ struct Frame {
 // known: "Parse(int) words.h:7 < Read() words.h:20". A function that calls itself is named once, with its number of
 // frames. Empty if there are none.
 [[nodiscard]] std::string OwnFrames(const SourcePlaces& places, const std::vector<Frame>& frames);
+
+// Returns the command that finds the lines of the frames in a copy of the program that has its symbols, for a program
+// of which nothing can be named: "addr2line -Cfpie PROGRAM 0x12ab 0x34cd". Frames in a row are told once, 5 at most.
+[[nodiscard]] std::string CommandForAddresses(const std::vector<Frame>& frames);
 
 // Writes the line for this executable. Returns the exit status: 0 when it is written.
 [[nodiscard]] int PrintCrash(const std::vector<std::string>& words);

@@ -16,7 +16,7 @@ int AddPlace(void* places, std::uintptr_t, const char* file, int line, const cha
   if (function == nullptr) return 0;
   std::string_view name = file == nullptr ? "" : file;
   name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
-  static_cast<Places*>(places)->push_back({function, std::string(name), line});
+  static_cast<Places*>(places)->push_back({function, std::string(name), line, false});
   return 0;
 }
 
@@ -52,6 +52,7 @@ std::vector<SourcePlaces::Place> SourcePlaces::At(std::uint64_t address) const {
   if (state_ == nullptr || address < code_begin_ || address - code_begin_ >= code_size_) return places;
   (void)backtrace_pcinfo(state_, address + bias_, AddPlace, IgnoreError, &places);
   (void)backtrace_syminfo(state_, address + bias_, SetOuterFunction, IgnoreError, &places);
+  for (std::size_t i = 0; i + 1 < places.size(); ++i) places[i].inlined = true;
   return places;
 }
 

@@ -18,6 +18,7 @@ class SourcePlaces {
     std::string function;  // mangled
     std::string file;      // without its folders; empty if it is not known
     int line = 0;          // 0: not known
+    bool inlined = false;  // in the function that comes after it
   };
 
   // What is read of the executable is kept until the process ends, since libbacktrace frees nothing.

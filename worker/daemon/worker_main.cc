@@ -526,12 +526,12 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
 
 }  // namespace
 
-int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
+int RunWorker(const std::vector<std::string>& args, const std::string& minder, const console::Console& console) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
   console::Arguments arguments("worker", "", "Runs a worker: the block server and the task slots of one machine.");
   arguments.Settings(&options);
-  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 0, 0)) return *exit;
+  if (const auto exit = arguments.Parse(args, console, 0, 0)) return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   KeepOthersFromWriting();
   const Result<std::string> directory = AbsolutePath(config.directory);

@@ -51,12 +51,21 @@ TEST(CrashFramesTest, FunctionsOfMillraceAndLibrariesAreNotTheJobs) {
   for (const char* own : {"_Z5Parsei", "_ZN4Boom5ParseEi", "_ZNK4Boom5ParseEi", "_ZN12_GLOBAL__N_14Boom3EndEv", "parse",
                           "_ZN8millrace8examples9WordCount3MapEv", "_ZZN4Boom3MapEvENKUlvE_clEv",
                           "_ZN4Boom3MapIN8millrace11SortEmitterIS_EEEEvRT_"})
-    EXPECT_TRUE(IsOfJob(own)) << own;
+    EXPECT_TRUE(IsOfJob(own, false)) << own;
   for (const char* other :
        {"main", "_start", "__libc_start_main", "_ZN8millrace6RunJobEv", "_ZNK8millrace6Status2okEv",
         "_ZN8millrace8internal10MapRecordsI4BoomEEvv", "_ZSt4sortIPiEvT_S1_", "_ZNSt6vectorIiE4backEv", "_ZNKSs4sizeEv",
         "_ZZN8millrace8internal3RunI4BoomEEvvENKUlvE_clEv", "_ZN2kj6Thread3runEv", "_ZN9__gnu_cxx3fooEv"})
-    EXPECT_FALSE(IsOfJob(other)) << other;
+    EXPECT_FALSE(IsOfJob(other, false)) << other;
+  EXPECT_FALSE(IsOfJob("memcpy", true));
+  EXPECT_TRUE(IsOfJob("_Z5Parsei", true));
+}
+
+TEST(CrashFramesTest, WhatCannotBeNamedIsToldByAddress) {
+  std::vector<Frame> frames{{0x12ab, false}, {0x34ce, true}, {0x34ce, true}, {0x50, true}};
+  EXPECT_EQ(CommandForAddresses(frames), "addr2line -Cfpie PROGRAM 0x12ab 0x34cd 0x4f");
+  for (std::uint64_t i = 0; i < 40; ++i) frames.push_back({0x1000 + 2 * i, false});
+  EXPECT_EQ(CommandForAddresses(frames), "addr2line -Cfpie PROGRAM 0x12ab 0x34cd 0x4f 0x1000 0x1002");
 }
 
 TEST(CrashFramesTest, NamesAreReadable) {
