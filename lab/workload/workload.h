@@ -65,7 +65,8 @@ struct Placement {
     kDfs,     // first replica anywhere, second in another rack, third in the second's rack, more anywhere (dfs/name)
     kRandom,  // distinct nodes, uniformly
     kSpread,  // over as many datacenters as possible, anywhere within them
-    // Each node holds the block with the same probability, whatever others do; `replication` is what there is on average.
+    // Each node holds the block with the same probability, whatever others do; `replication` is what there is on
+    // average.
     kIndependent,
   };
   Kind kind = Kind::kDfs;

@@ -25,6 +25,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/program.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/copy_compute_splitting.h"
@@ -230,11 +231,7 @@ std::vector<std::uint32_t> Numbers(std::string_view text) {
   return numbers;
 }
 
-}  // namespace
-}  // namespace millrace::sched
-
-int main(int argc, char** argv) {
-  using millrace::sched::Numbers;
+int Main(int argc, char** argv) {
   std::vector<std::uint32_t> nodes = {100, 1000, 10000}, jobs = {200};
   double seconds = 3;
   std::vector<std::string> schedulers;
@@ -252,10 +249,18 @@ int main(int argc, char** argv) {
     }
   }
   if (schedulers.empty())
-    for (const auto& policy : millrace::sched::ListPolicies()) schedulers.push_back(policy.name);
+    for (const auto& policy : ListPolicies()) schedulers.push_back(policy.name);
   std::printf("| policy | form | nodes | jobs | us an event: p50 | p99 | mean | assignments/s | us of 100 |\n");
   std::printf("|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const std::string& scheduler : schedulers)
     for (const std::uint32_t n : nodes)
-      for (const std::uint32_t j : jobs) millrace::sched::Run(scheduler, n, j, seconds);
+      for (const std::uint32_t j : jobs) Run(scheduler, n, j, seconds);
+  return 0;
+}
+
+}  // namespace
+}  // namespace millrace::sched
+
+int main(int argc, char** argv) {
+  return millrace::RunProgram("twin_bench", [&] { return millrace::sched::Main(argc, argv); });
 }
