@@ -54,6 +54,8 @@ struct UpTo {
   }
   [[nodiscard]] Enum Write(Enum value) const { return value; }
 };
+template <class Enum>
+UpTo(Enum, Enum) -> UpTo<Enum>;  // which clang before 17 does not deduce by itself
 
 namespace wire_fields {
 
