@@ -176,27 +176,37 @@ class PageMaker {
  public:
   PageMaker(const std::vector<Paper>& papers, const std::string& directory) : papers_(papers), results_(directory) {}
 
-  Result<LivePage> Make(bool complete) {
+  // `names` are those of the tables on the page.
+  Result<LivePage> Make(bool complete, const std::vector<std::string>& names) {
     LivePage page;
     for (const Paper& paper : papers_) {
-      bool any = false;
+      bool any = false, all = true;
       for (const LiveComparison& one : ComparisonsOf(paper)) {
         MILLRACE_ASSIGN(const Json* document, results_.Document(one.name));
-        any = any || document != nullptr;
+        any = any || document != nullptr, all = all && document != nullptr;
         complete = complete && (document != nullptr || !paper.live.simulate);
+        if (document == nullptr) page.missing.push_back(one.name);
       }
-      if (!any) continue;
-      MILLRACE_TRY(AddTables(paper, &page));
+      // Figures of the paper's own tables are of several comparisons.
+      if (HasOwnTables(paper) ? all : any) {
+        MILLRACE_TRY(AddTables(paper, &page));
+      } else {
+        page.left_alone.push_back(paper.name);
+      }
     }
     if (complete) {
       MILLRACE_ASSIGN(page.tables[kLiveAndSimulated], LiveAndSimulated());
+    } else if (std::find(names.begin(), names.end(), kLiveAndSimulated) != names.end()) {
+      page.left_alone.emplace_back(kLiveAndSimulated);
     }
     return page;
   }
 
  private:
+  static bool HasOwnTables(const Paper& paper) { return !paper.tables.empty() || !paper.claims.empty(); }
+
   Status AddTables(const Paper& paper, LivePage* page) {
-    if (!paper.tables.empty() || !paper.claims.empty()) return AddOwnTables(paper, page);
+    if (HasOwnTables(paper)) return AddOwnTables(paper, page);
     if (paper.live.times > 1) {
       MILLRACE_ASSIGN(page->tables[paper.name], AgainstItself(paper));
       return Status::Ok();
@@ -249,7 +259,6 @@ class PageMaker {
     std::vector<Findings> seeds;
     const std::vector<LiveComparison> comparisons = ComparisonsOf(paper);
     MILLRACE_ASSIGN(const Json* first, results_.Document(comparisons.front().name));
-    if (first == nullptr) return Status::Ok();
     for (const Json& seed : first->at("design").at("seeds")) {
       LiveSource source(paper, comparisons, &results_, seed.get<std::uint64_t>());
       MILLRACE_ASSIGN(Findings findings, FillIn(paper, source));
@@ -366,16 +375,15 @@ class PageMaker {
   LiveResults results_;
 };
 
-// Returns the names of the papers that the page has tables of, in its order.
-std::vector<std::string> PapersOn(const std::string& page) {
+// Returns the names of the papers that the page has tables of, in its order, and kLiveAndSimulated if it is there.
+std::vector<std::string> NamesOn(const std::string& page) {
   constexpr std::string_view kBegin = "<!-- table ";
   std::vector<std::string> names;
   for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
     const std::size_t begin = at + kBegin.size();
     std::string name = page.substr(begin, page.find(' ', begin) - begin);
     name = name.substr(0, name.find('/'));
-    if (name != kLiveAndSimulated && std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(std::move(name));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   }
   return names;
 }
@@ -453,16 +461,17 @@ std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
 }
 
 Result<LivePage> MakeLivePage(std::vector<Paper> papers, const std::string& directory, const std::string& page) {
-  const std::vector<std::string> on_page = PapersOn(page);
+  const std::vector<std::string> on_page = NamesOn(page);
   const auto place = [&](const Paper& paper) {
     return std::find(on_page.begin(), on_page.end(), paper.name) - on_page.begin();
   };
   std::stable_sort(papers.begin(), papers.end(), [&](const Paper& a, const Paper& b) { return place(a) < place(b); });
   const bool complete = std::all_of(on_page.begin(), on_page.end(), [&](const std::string& name) {
-    return std::any_of(papers.begin(), papers.end(), [&](const Paper& paper) { return paper.name == name; });
+    return name == kLiveAndSimulated ||
+           std::any_of(papers.begin(), papers.end(), [&](const Paper& paper) { return paper.name == name; });
   });
   try {
-    return PageMaker(papers, directory).Make(complete);
+    return PageMaker(papers, directory).Make(complete, on_page);
   } catch (const nlohmann::json::exception& error) {
     return Corrupt(directory + ": a document of millrace compare lacks something: " + error.what());
   }
