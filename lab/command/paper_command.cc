@@ -155,6 +155,7 @@ Result<std::vector<study::Paper>> Load(const PaperWords& words) {
       return Invalid(path + " has the name " + Quote(paper.name) + ", as " + at->path + " has");
     papers.push_back(std::move(paper));
   }
+  if (papers.front().where != study::Where::kSimulated) MILLRACE_TRY(study::CheckLive(papers));
   return papers;
 }
 

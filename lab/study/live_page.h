@@ -22,6 +22,11 @@ struct LiveComparison {
 };
 [[nodiscard]] std::vector<LiveComparison> ComparisonsOf(const Paper& paper);
 
+// Returns kInvalid, as one line with file and line, for papers whose comparisons cannot be run or kept: a testbed that
+// is missing, is no file beside the paper's, or is given for local runs; and two points of which one would overwrite
+// what the other has left. Requires: live papers.
+[[nodiscard]] Status CheckLive(const std::vector<Paper>& papers);
+
 // Returns lines for a shell that make each testbed, run what has not been run yet, and take the testbed down.
 // `testbed` is the program; results go below `directory`, where the workloads of sweeps are expected, too.
 [[nodiscard]] std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
