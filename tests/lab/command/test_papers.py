@@ -134,6 +134,12 @@ class PapersTest(unittest.TestCase):
         self.assertIn("is a second one", self.compare(plain, plain, "--scheduler", "fifo", "-o", self.at("o"), status=2).stderr)
         self.assertIn("live runs, and", self.compare(paper, *self.live("slots"), "-o", self.at("o"), status=2).stderr)
         self.assertIn("-o DIR is missing", self.compare(*self.live("slots"), status=2).stderr)
+        with open(self.live("slots")[0], encoding="utf-8") as f:
+            moved = self.write("slots.toml", f.read())
+        said = self.compare(moved, "-o", self.at("o"), status=2)
+        self.assertRegex(said.stderr, r'slots\.toml:\d+: sweep\[0\]\.testbed: there is no file ".*/testbeds/slots-2-2\.toml"\n$')
+        self.assertEqual(said.stdout, "")
+        self.assertFalse(os.path.exists(self.at("o")))
         self.assertIn('p.toml has the name "tiny", as ', self.compare(paper, paper, status=2).stderr)
         self.assertIn("-o DIR is for live runs", self.compare(paper, "-o", self.at("o"), status=2).stderr)
         self.assertIn("for simulated papers", self.compare(*self.live("slots"), "-o", self.at("o"), "--repeat", "3", status=2).stderr)

@@ -91,12 +91,29 @@ TEST_F(LivePageTest, AProgramBesideThePaperIsNotBesideThePointsOfASweep) {
             "elsewhere; give an absolute path");
 }
 
+TEST_F(LivePageTest, ATraceBesideThePaperIsNotBesideThePointsOfASweep) {
+  std::ofstream(At("trace.tsv")) << "job0\t0\t0\t1000000\t1000\t1000\n";
+  std::string text = kLive.substr(0, kLive.find("[[jobs]]"));
+  text += "[trace]\nfile = \"trace.tsv\"\n";
+  const std::string sweep = "[[sweep]]\nname = \"nodes\"\nkey = \"cluster.nodes\"\nvalues = [2, 3]\n";
+  EXPECT_EQ(ParsePaper(text, At("p.toml")).status().message(), "");
+  EXPECT_EQ(ParsePaper(text + sweep, At("p.toml")).status().message(),
+            At("p.toml") +
+                ":11: sweep[0]: \"trace.tsv\" is a path from this file, and the workloads of a live sweep are "
+                "files elsewhere; give an absolute path");
+  text.replace(text.find("trace.tsv"), 9, At("trace.tsv"));
+  EXPECT_EQ(ParsePaper(text + sweep, At("p.toml")).status().message(), "");
+}
+
 TEST_F(LivePageTest, WhatWouldBeKeptInOnePlaceIsRefused) {
   const std::string second = "[[sweep]]\nname = \"more\"\nkey = \"cluster.nodes\"\nvalues = [3, 4]\n";
   EXPECT_EQ(Refused("", "", kSweep + second),
             "p.toml:17: sweep[1]: slots, point \"4\" of \"more\", is kept as \"slots-4\", and so is slots, point \"4\" "
             "of \"sizes\" (p.toml:13: sweep[0]); give one of them another name or label");
   EXPECT_EQ(Refused("", "", kSweep + second + "labels = [\"three\", \"four\"]\n"), "");
+  EXPECT_EQ(Refused("", "", kSweep + "labels = [\"a\", \"a.toml\"]\n"),
+            "p.toml:13: sweep[0]: slots, point \"a.toml\" of \"sizes\", is kept as \"slots-a.toml\", and so is slots, "
+            "point \"a\" of \"sizes\" (p.toml:13: sweep[0]); give one of them another name or label");
   std::string other = kLive;
   other.replace(other.find("slots"), 5, "slots-4");
   const std::vector<Paper> papers = {Parsed(kLive + kSweep), Parsed(other, "q.toml")};
