@@ -1,6 +1,8 @@
 #include "lab/command/paper_command.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -97,14 +99,34 @@ Status WritePictures(const std::string& path, const std::string& page, const stu
   return Status::Ok();
 }
 
+std::string Listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 Status TellLive(const cli::Invocation& invocation, const PaperWords& words, const std::vector<study::Paper>& papers) {
   if (words.write.empty() && words.check.empty()) return PrintPlan(invocation, words, papers);
   const std::string& path = words.write.empty() ? words.check : words.write;
+  if (std::error_code error; !std::filesystem::is_directory(words.directory, error))
+    return NotFound("-o " + Quote(words.directory) + " is no directory, so there are no results");
   MILLRACE_ASSIGN(const std::string page, ReadWholeFile(path));
   MILLRACE_ASSIGN(const study::LivePage made, study::MakeLivePage(papers, words.directory, page));
-  if (!words.check.empty()) return study::CheckPage(path, made.tables, "millrace compare --write");
+  if (!words.check.empty()) {
+    MILLRACE_TRY(study::CheckPage(path, made.tables, "millrace compare --write"));
+    if (made.missing.empty()) return Status::Ok();
+    return NotFound(words.directory + " lacks results, so these comparisons were not checked: " + Listed(made.missing));
+  }
+  if (made.tables.empty())
+    return NotFound(words.directory +
+                    " lacks the results of all tables, so the page stays as it was; not run: " + Listed(made.missing));
   MILLRACE_TRY(study::WritePage(path, made.tables));
-  return WritePictures(path, page, made);
+  MILLRACE_TRY(WritePictures(path, page, made));
+  if (!made.left_alone.empty())
+    console::SayLine(
+        invocation.console,
+        "millrace: compare: " + path + ": left alone, since not all of it has been run: " + Listed(made.left_alone));
+  return Status::Ok();
 }
 
 // Returns kInvalid for an option that would have no effect.
@@ -133,6 +155,7 @@ Result<std::vector<study::Paper>> Load(const PaperWords& words) {
       return Invalid(path + " has the name " + Quote(paper.name) + ", as " + at->path + " has");
     papers.push_back(std::move(paper));
   }
+  if (papers.front().where != study::Where::kSimulated) MILLRACE_TRY(study::CheckLive(papers));
   return papers;
 }
 

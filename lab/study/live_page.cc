@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -21,6 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kLiveAndSimulated = "live-and-simulated";
+constexpr std::size_t kWordOfWorkload = 1;    // of LiveComparison::words
 constexpr std::uint64_t kSeedsApart = 1'000;  // of comparisons that are made several times
 constexpr double kPercent = 100, kLeastShown = 0.005;
 
@@ -38,6 +41,11 @@ std::string Joined(const std::vector<std::string>& parts, const std::string& bet
 }
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Returns the path of a file that the paper's file names.
+std::string Beside(const Paper& paper, const std::string& name) {
+  return paper.path.substr(0, paper.path.size() - FileName(paper.path).size()) + name;
+}
 
 std::string NameOfPoint(const Paper& paper, const Point& point) {
   return paper.name + (point.label.empty() ? "" : "-" + point.label);
@@ -166,7 +174,7 @@ std::string SourcesText(const Json& document) {
 std::string Said(const LiveComparison& one, const Paper& paper) {
   std::vector<std::string> words = one.words;
   const Point& point = paper.points[one.point];
-  std::replace(words.begin(), words.end(), one.workload, FileName(paper.path));
+  words[kWordOfWorkload] = FileName(paper.path);
   return "`millrace " + Joined(words, " ") + " -o " + one.name + "`" +
          (point.sweep.empty() ? "" : ", point " + point.label + " of its sweep,") + " on `testbeds/" +
          FileName(point.testbed) + "`";
@@ -176,27 +184,37 @@ class PageMaker {
  public:
   PageMaker(const std::vector<Paper>& papers, const std::string& directory) : papers_(papers), results_(directory) {}
 
-  Result<LivePage> Make(bool complete) {
+  // `names` are those of the tables on the page.
+  Result<LivePage> Make(bool complete, const std::vector<std::string>& names) {
     LivePage page;
     for (const Paper& paper : papers_) {
-      bool any = false;
+      bool any = false, all = true;
       for (const LiveComparison& one : ComparisonsOf(paper)) {
         MILLRACE_ASSIGN(const Json* document, results_.Document(one.name));
-        any = any || document != nullptr;
+        any = any || document != nullptr, all = all && document != nullptr;
         complete = complete && (document != nullptr || !paper.live.simulate);
+        if (document == nullptr) page.missing.push_back(one.name);
       }
-      if (!any) continue;
-      MILLRACE_TRY(AddTables(paper, &page));
+      // Figures of the paper's own tables are of several comparisons.
+      if (HasOwnTables(paper) ? all : any) {
+        MILLRACE_TRY(AddTables(paper, &page));
+      } else {
+        page.left_alone.push_back(paper.name);
+      }
     }
     if (complete) {
       MILLRACE_ASSIGN(page.tables[kLiveAndSimulated], LiveAndSimulated());
+    } else if (std::find(names.begin(), names.end(), kLiveAndSimulated) != names.end()) {
+      page.left_alone.emplace_back(kLiveAndSimulated);
     }
     return page;
   }
 
  private:
+  static bool HasOwnTables(const Paper& paper) { return !paper.tables.empty() || !paper.claims.empty(); }
+
   Status AddTables(const Paper& paper, LivePage* page) {
-    if (!paper.tables.empty() || !paper.claims.empty()) return AddOwnTables(paper, page);
+    if (HasOwnTables(paper)) return AddOwnTables(paper, page);
     if (paper.live.times > 1) {
       MILLRACE_ASSIGN(page->tables[paper.name], AgainstItself(paper));
       return Status::Ok();
@@ -249,7 +267,6 @@ class PageMaker {
     std::vector<Findings> seeds;
     const std::vector<LiveComparison> comparisons = ComparisonsOf(paper);
     MILLRACE_ASSIGN(const Json* first, results_.Document(comparisons.front().name));
-    if (first == nullptr) return Status::Ok();
     for (const Json& seed : first->at("design").at("seeds")) {
       LiveSource source(paper, comparisons, &results_, seed.get<std::uint64_t>());
       MILLRACE_ASSIGN(Findings findings, FillIn(paper, source));
@@ -366,16 +383,15 @@ class PageMaker {
   LiveResults results_;
 };
 
-// Returns the names of the papers that the page has tables of, in its order.
-std::vector<std::string> PapersOn(const std::string& page) {
+// Returns the names of the papers that the page has tables of, in its order, and kLiveAndSimulated if it is there.
+std::vector<std::string> NamesOn(const std::string& page) {
   constexpr std::string_view kBegin = "<!-- table ";
   std::vector<std::string> names;
   for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
     const std::size_t begin = at + kBegin.size();
     std::string name = page.substr(begin, page.find(' ', begin) - begin);
     name = name.substr(0, name.find('/'));
-    if (name != kLiveAndSimulated && std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(std::move(name));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   }
   return names;
 }
@@ -388,7 +404,48 @@ std::string Quoted(const std::string& word) {
   return quoted + "'";
 }
 
+Status CheckTestbed(const Paper& paper, const Point& point) {
+  const std::string& bed = point.testbed;
+  const auto refuse = [&](const std::string& why) { return Invalid(point.place + ".testbed: " + why); };
+  if (paper.where == Where::kLocal)
+    return bed.empty() ? Status::Ok() : refuse("is for where = \"testbed\"; the runs of this paper are local");
+  if (bed.empty()) return refuse("is missing, which is the file of the cluster that the runs take place on");
+  if (bed.starts_with('/') || bed.starts_with('-'))
+    return refuse(Quote(bed) + " is not the path of a file from the directory of the paper's file");
+  if (std::error_code error; !std::filesystem::is_regular_file(Beside(paper, bed), error))
+    return refuse("there is no file " + Quote(Beside(paper, bed)));
+  return Status::Ok();
+}
+
 }  // namespace
+
+Status CheckLive(const std::vector<Paper>& papers) {
+  struct Owner {
+    const Paper* paper;
+    const Point* point;
+  };
+  std::map<std::string, Owner> owners;  // by what is made in the directory: workloads and results
+  for (const Paper& paper : papers) {
+    for (const Point& point : paper.points) MILLRACE_TRY(CheckTestbed(paper, point));
+    for (const LiveComparison& one : ComparisonsOf(paper)) {
+      const Point& point = paper.points[one.point];
+      std::vector<std::string> made = {one.name};
+      if (!one.text.empty()) made.push_back(one.workload);
+      for (const std::string& name : made) {
+        const auto [at, is_new] = owners.try_emplace(name, Owner{&paper, &point});
+        if (is_new || at->second.point == &point) continue;
+        const Point& other = *at->second.point;
+        const auto told = [&](const Paper& of, const Point& which) {
+          return of.name + (which.sweep.empty() ? "" : ", point " + Quote(which.label) + " of " + Quote(which.sweep));
+        };
+        return Invalid(point.place + ": " + told(paper, point) + ", is kept as " + Quote(name) + ", and so is " +
+                       told(*at->second.paper, other) + " (" + other.place +
+                       "); give one of them another name or label");
+      }
+    }
+  }
+  return Status::Ok();
+}
 
 std::vector<LiveComparison> ComparisonsOf(const Paper& paper) {
   std::vector<LiveComparison> comparisons;
@@ -422,8 +479,6 @@ std::vector<LiveComparison> ComparisonsOf(const Paper& paper) {
 std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed, const std::string& directory) {
   std::string plan;
   for (const Paper& paper : papers) {
-    const std::size_t slash = paper.path.rfind('/');
-    const std::string beside = slash == std::string::npos ? "" : paper.path.substr(0, slash + 1);
     std::string up;  // the testbed that is there
     const auto take_down = [&] {
       if (!up.empty()) plan += ")\n";
@@ -435,15 +490,13 @@ std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
         up = bed;
         // In a shell of its own, which takes the testbed down however it ends.
         if (!bed.empty()) {
-          plan += "(\n" + testbed + " up " + Quoted(beside + bed) + " --name papers\ntrap '" + testbed +
+          plan += "(\n" + testbed + " up " + Quoted(Beside(paper, bed)) + " --name papers\ntrap '" + testbed +
                   " down papers' EXIT\n";
         }
       }
-      std::vector<std::string> words;
-      for (const std::string& word : one.words) {
-        const bool workload = word == one.workload;
-        words.push_back(Quoted(!workload ? word : one.text.empty() ? paper.path : directory + "/" + word));
-      }
+      std::vector<std::string> words = one.words;
+      words[kWordOfWorkload] = one.text.empty() ? paper.path : directory + "/" + one.workload;
+      for (std::string& word : words) word = Quoted(word);
       plan += (bed.empty() ? "" : testbed + " run --name papers -- ") + ("millrace " + Joined(words, " ")) + " -o " +
               Quoted(directory + "/" + one.name) + "\n";
     }
@@ -453,16 +506,17 @@ std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
 }
 
 Result<LivePage> MakeLivePage(std::vector<Paper> papers, const std::string& directory, const std::string& page) {
-  const std::vector<std::string> on_page = PapersOn(page);
+  const std::vector<std::string> on_page = NamesOn(page);
   const auto place = [&](const Paper& paper) {
     return std::find(on_page.begin(), on_page.end(), paper.name) - on_page.begin();
   };
   std::stable_sort(papers.begin(), papers.end(), [&](const Paper& a, const Paper& b) { return place(a) < place(b); });
   const bool complete = std::all_of(on_page.begin(), on_page.end(), [&](const std::string& name) {
-    return std::any_of(papers.begin(), papers.end(), [&](const Paper& paper) { return paper.name == name; });
+    return name == kLiveAndSimulated ||
+           std::any_of(papers.begin(), papers.end(), [&](const Paper& paper) { return paper.name == name; });
   });
   try {
-    return PageMaker(papers, directory).Make(complete);
+    return PageMaker(papers, directory).Make(complete, on_page);
   } catch (const nlohmann::json::exception& error) {
     return Corrupt(directory + ": a document of millrace compare lacks something: " + error.what());
   }

@@ -22,6 +22,11 @@ struct LiveComparison {
 };
 [[nodiscard]] std::vector<LiveComparison> ComparisonsOf(const Paper& paper);
 
+// Returns kInvalid, as one line with file and line, for papers whose comparisons cannot be run or kept: a testbed that
+// is missing, is no file beside the paper's, or is given for local runs; and two points of which one would overwrite
+// what the other has left. Requires: live papers.
+[[nodiscard]] Status CheckLive(const std::vector<Paper>& papers);
+
 // Returns lines for a shell that make each testbed, run what has not been run yet, and take the testbed down.
 // `testbed` is the program; results go below `directory`, where the workloads of sweeps are expected, too.
 [[nodiscard]] std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
@@ -30,9 +35,12 @@ struct LiveComparison {
 struct LivePage {
   PageTables tables;
   std::map<std::string, std::string> pictures;  // SVG, by the name of the paper
+  std::vector<std::string> missing;             // names of comparisons that have no results
+  std::vector<std::string> left_alone;          // names of papers and tables for which nothing was made
 };
-// Makes the tables of these papers from the results in `directory`. A paper of which nothing has been run has none, and
-// the table `live-and-simulated` is made if all papers that `page` has tables of are given. Fails as LiveResults does.
+// Makes the tables of these papers from the results in `directory`. A paper of which nothing has been run has none; a
+// paper with tables of its own has none either if some of it has not been run. The table `live-and-simulated` is made
+// if all papers that `page` has tables of are given and have been run. Fails as LiveResults does.
 [[nodiscard]] Result<LivePage> MakeLivePage(std::vector<Paper> papers, const std::string& directory,
                                             const std::string& page);
 

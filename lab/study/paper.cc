@@ -20,7 +20,7 @@ namespace millrace::sim::experiments {
 namespace {
 
 constexpr std::uint32_t kMostSeeds = 1'000, kMostDraws = 10'000, kMostTimes = 1'000;
-constexpr std::size_t kMostPoints = 10'000;
+constexpr std::size_t kMostPoints = 10'000, kMostDeciding = 3;
 constexpr int kMostDecimals = 9;
 
 // A key of the workload, as "jobs.scan.maps", and its value, which is a node of the file's table.
@@ -193,6 +193,8 @@ class Reader {
     for (const auto& [key, metrics] : {std::pair("metrics", &live.metrics), std::pair("shown", &live.shown)}) {
       for (const std::string& metric : *metrics) {
         if (compare::FindMetric(metric) == nullptr) return Unknown(head, key, "metric", metric, compare::MetricKeys());
+        if (std::count(metrics->begin(), metrics->end(), metric) > 1)
+          return head.Fail(key, "names " + metric + " twice");
       }
     }
     head.Integer("repeat", &live.repeat, 2, kMostSeeds);
@@ -200,6 +202,10 @@ class Reader {
     head.Bool("same_against_same", &live.same_against_same);
     head.Bool("simulate", &live.simulate);
     if (live.metrics.empty()) head.Fail("metrics", "is missing; name the metrics that decide");
+    if (live.metrics.size() > kMostDeciding)
+      head.Fail("metrics", "names more than " + std::to_string(kMostDeciding) + " metrics; further ones are `shown`");
+    if (names_.size() == 1)
+      head.Fail("schedulers", "names one scheduler only; to compare it with itself, name it twice");
   }
 
   void Unknown(TomlSection& section, std::string_view key, const std::string& what, const std::string& name,
@@ -287,7 +293,8 @@ class Reader {
     std::vector<TomlSection> sweeps = root_.Tables("sweep");
     if (!failure_.ok()) return;
     if (sweeps.empty()) {
-      paper_.points.push_back({.sweep = "", .label = "", .draws = draws_, .place = root_.Where(), .testbed = testbed_});
+      paper_.points.push_back(
+          {.sweep = "", .label = "", .draws = draws_, .place = root_.Where("paper"), .testbed = testbed_});
       point_changes_.emplace_back();
     }
     for (TomlSection& section : sweeps) ReadSweep(section);
@@ -395,10 +402,28 @@ class Reader {
         if (drawn.ok() && paper_.where == Where::kSimulated) fit = drawn->CheckSimulable();
         if (!fit.ok())
           return Refuse(paper_.points[p], (with.empty() ? "" : with + ": ") + WithoutPlace(fit.message(), file_name_));
+        if (const std::string file = FileBeside(*drawn, changed); IsWrittenElsewhere(paper_.points[p]) && !file.empty())
+          return Refuse(paper_.points[p], Quote(file) +
+                                              " is a path from this file, and the workloads of a live sweep " +
+                                              "are files elsewhere; give an absolute path");
         for (const LiveClass& one : drawn->live.classes) classes_.push_back(one.name);
         paper_.workloads.push_back(std::move(text));
       }
     }
+  }
+
+  // Of a live paper, a point of a sweep has a workload file of its own.
+  [[nodiscard]] bool IsWrittenElsewhere(const Point& point) const {
+    return paper_.where != Where::kSimulated && !point.sweep.empty();
+  }
+
+  // Returns the first file that the workload names by a path from its own file: a program or a trace.
+  static std::string FileBeside(const SimulationFile& workload, const toml::table& table) {
+    for (const LiveClass& one : workload.live.classes) {
+      if (one.program.find('/') != std::string::npos && !one.program.starts_with('/')) return one.program;
+    }
+    const std::string trace = table["trace"]["file"].value_or(std::string());
+    return trace.starts_with('/') ? "" : trace;
   }
 
   void Refuse(const Point& point, const std::string& why) {

@@ -134,6 +134,12 @@ class PapersTest(unittest.TestCase):
         self.assertIn("is a second one", self.compare(plain, plain, "--scheduler", "fifo", "-o", self.at("o"), status=2).stderr)
         self.assertIn("live runs, and", self.compare(paper, *self.live("slots"), "-o", self.at("o"), status=2).stderr)
         self.assertIn("-o DIR is missing", self.compare(*self.live("slots"), status=2).stderr)
+        with open(self.live("slots")[0], encoding="utf-8") as f:
+            moved = self.write("slots.toml", f.read())
+        said = self.compare(moved, "-o", self.at("o"), status=2)
+        self.assertRegex(said.stderr, r'slots\.toml:\d+: sweep\[0\]\.testbed: there is no file ".*/testbeds/slots-2-2\.toml"\n$')
+        self.assertEqual(said.stdout, "")
+        self.assertFalse(os.path.exists(self.at("o")))
         self.assertIn('p.toml has the name "tiny", as ', self.compare(paper, paper, status=2).stderr)
         self.assertIn("-o DIR is for live runs", self.compare(paper, "-o", self.at("o"), status=2).stderr)
         self.assertIn("for simulated papers", self.compare(*self.live("slots"), "-o", self.at("o"), "--repeat", "3", status=2).stderr)
@@ -151,7 +157,31 @@ class PapersTest(unittest.TestCase):
         self.assertIn("(`slots-3-1` has not been run.)", written)
         self.assertTrue(self.read("page/slots.svg").startswith("<svg "))
         self.assertFalse(os.path.exists(self.at("page", "copy-compute.svg")), "the page does not show it")
-        self.compare(*self.live("slots", "copy-compute", "hot-file"), "-o", self.results, "--check", page)
+        self.compare(*self.live("copy-compute", "hot-file"), "-o", self.results, "--check", page)
+
+    def test_results_that_are_missing_are_told(self):
+        page = self.write("page.md", page_of((*MARKS, "live-and-simulated")))
+        nowhere = self.at("nowhere")
+        os.mkdir(self.at("empty"))
+        for how in ("--write", "--check"):
+            said = self.compare(*self.live("slots"), "-o", nowhere, how, page, status=1).stderr
+            self.assertRegex(said, r'^millrace: compare: -o ".*/nowhere" is no directory, so there are no results\n$')
+            said = self.compare(*self.live("slots"), "-o", self.at("empty"), how, page, status=1).stderr
+            self.assertRegex(said, r"^millrace: compare: .*: slots-2-2, slots-3-1, slots-1-3\n$")
+        self.assertFalse(os.path.exists(nowhere))
+        self.assertEqual(self.read("page.md"), page_of((*MARKS, "live-and-simulated")))
+        # Half of what the papers ask for is there.
+        os.symlink(os.path.join(self.results, "hot-file-biased"), self.at("empty", "hot-file-biased"))
+        os.symlink(os.path.join(self.results, "slots-2-2"), self.at("empty", "slots-2-2"))
+        papers = self.live("slots", "copy-compute", "hot-file")
+        said = self.compare(*papers, "-o", self.at("empty"), "--write", page).stderr
+        self.assertRegex(said, r"page\.md: left alone, since not all of it has been run: copy-compute, hot-file, live-and-simulated\n$")
+        self.assertIn("| makespan |", self.read("page.md"))
+        said = self.compare(*papers, "-o", self.at("empty"), "--check", page, status=1).stderr
+        self.assertRegex(said, r"were not checked: copy-compute, slots-3-1, slots-1-3, hot-file-equal\n$")
+        self.write("page.md", self.read("page.md").replace("| makespan |", "| makespam |"))
+        said = self.compare(*papers, "-o", self.at("empty"), "--check", page, status=1).stderr
+        self.assertRegex(said, r"page\.md:\d+: the page has ")
 
     def test_figures_of_a_class_follow_from_the_jobs(self):
         page = self.write("page.md", page_of(MARKS))
