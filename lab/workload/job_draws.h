@@ -1,5 +1,5 @@
-// A class of jobs ([[jobs]] of a simulation file), and the jobs drawn from it. Private to schedulers/sim. Thread rule:
-// free functions, any thread.
+// A class of jobs ([[jobs]] of a workload file), and the jobs drawn from it. Private to lab/workload. Thread rule: free
+// functions, any thread.
 #pragma once
 
 #include <cstdint>

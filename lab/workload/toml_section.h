@@ -1,4 +1,5 @@
-// TomlSection: reads one table of a simulation file, key by key, into checked values. Private to schedulers/sim.
+// TomlSection: reads one table of a workload file, key by key, into checked values. lab/study reads a
+// paper's file with it, too.
 //
 // The first error is kept, as `FILE:LINE: SECTION.KEY: WHY`; fields read after it keep their defaults. Finish() refuses
 // keys that were never read. Thread rule: one thread.
