@@ -176,8 +176,8 @@ std::string Said(const LiveComparison& one, const Paper& paper) {
   const Point& point = paper.points[one.point];
   words[kWordOfWorkload] = FileName(paper.path);
   return "`millrace " + Joined(words, " ") + " -o " + one.name + "`" +
-         (point.sweep.empty() ? "" : ", point " + point.label + " of its sweep,") + " on `testbeds/" +
-         FileName(point.testbed) + "`";
+         (point.sweep.empty() ? "" : ", point " + point.label + " of its sweep,") +
+         (point.testbed.empty() ? "" : " on `testbeds/" + FileName(point.testbed) + "`");
 }
 
 class PageMaker {
@@ -333,16 +333,23 @@ class PageMaker {
     return FormatMarkdown(table);
   }
 
+  // Few runs have no interval.
+  static std::string ErrorText(const Json& error) {
+    if (!error.is_object() || !error.at("value").is_number()) return "-";
+    const std::string value = Formatted("%+.1f%%", kPercent * NumberOf(error.at("value")));
+    if (!error.at("low").is_number()) return value;
+    return value +
+           Formatted(" [%+.1f, %+.1f]", kPercent * NumberOf(error.at("low")), kPercent * NumberOf(error.at("high")));
+  }
+
   static std::vector<std::string> LiveRow(const Json& document, const std::string& name, std::size_t scheduler) {
     std::vector<std::string> cells = {name, document.at("schedulers").at(scheduler).get<std::string>()};
     for (const char* key : {"makespan", "turnaround"}) {
       for (const Json& row : document.at("simulated").at("metrics").at(key)) {
         if (row.at("scheduler") != scheduler) continue;
-        const Json& error = row.at("error");
         cells.push_back(Amount(NumberOf(row.at("live")), "s"));
         cells.push_back(Amount(NumberOf(row.at("simulated")), "s"));
-        cells.push_back(Formatted("%+.1f%% [%+.1f, %+.1f]", kPercent * NumberOf(error.at("value")),
-                                  kPercent * NumberOf(error.at("low")), kPercent * NumberOf(error.at("high"))));
+        cells.push_back(ErrorText(row.at("error")));
         break;
       }
     }
@@ -372,11 +379,13 @@ class PageMaker {
           if (tau.contains(key) && tau.at(key).is_number())
             parts.push_back(key + Formatted(" %.2f", NumberOf(tau.at(key))));
         }
-        taus.push_back(one.name + ": " + Joined(parts, ", "));
+        if (!parts.empty()) taus.push_back(one.name + ": " + Joined(parts, ", "));
       }
     }
-    return FormatMarkdown(table) +
-           "\nKendall's tau of the schedulers' order, live against simulated: " + Joined(taus, "; ") + ".\n";
+    std::string text = FormatMarkdown(table);
+    if (!taus.empty())
+      text += "\nKendall's tau of the schedulers' order, live against simulated: " + Joined(taus, "; ") + ".\n";
+    return text;
   }
 
   const std::vector<Paper>& papers_;
