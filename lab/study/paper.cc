@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -19,9 +20,10 @@
 namespace millrace::sim::experiments {
 namespace {
 
-constexpr std::uint32_t kMostSeeds = 1'000, kMostDraws = 10'000, kMostTimes = 1'000;
+constexpr std::uint32_t kMostSeeds = 1'000, kMostDraws = 1'000, kMostTimes = 1'000;
 constexpr std::size_t kMostPoints = 10'000;
 constexpr int kMostDecimals = 9;
+constexpr double kMostNumber = 1e12;  // of a figure that the file gives
 
 // A key of the workload, as "jobs.scan.maps", and its value, which is a node of the file's table.
 using Changes = std::vector<std::pair<std::string, const toml::node*>>;
@@ -45,6 +47,20 @@ toml::table* ClassOf(toml::table& workload, const std::string& name) {
   }
   return nullptr;
 }
+
+// Returns why the key cannot be changed at a point; none if it is of the workload.
+std::optional<std::string> NotOfWorkload(const std::string& key) {
+  const std::string root = key.substr(0, key.find('.'));
+  if (root == "settings")
+    return Quote(key) + " is not of the workload; a scheduler with other settings is one of [[schedulers]]";
+  if (root == "seed") return Quote(key) + " is not of the workload; `seeds` of [paper] and --seed say the seeds";
+  for (const char* of_paper : {"name", "paper", "schedulers", "sweep", "tables", "claims"}) {
+    if (root == of_paper) return Quote(key) + " is of the paper, and not of the workload";
+  }
+  return std::nullopt;
+}
+
+bool IsInRange(double number) { return std::isfinite(number) && std::abs(number) <= kMostNumber; }
 
 // Sets a key of the workload. Returns kInvalid, without a place, if the key leads nowhere.
 Status Apply(const std::string& key, const toml::node& value, toml::table* workload) {
@@ -176,6 +192,8 @@ class Reader {
     paper_.where = OneOf(*head, "where", where, kPlaces);
     if (head->Has("schedulers")) head->Texts("schedulers", &names_);
     if (paper_.where == Where::kSimulated) {
+      if (root_.Has("seed"))
+        root_.Fail("seed", "is not for a paper that is simulated; `seeds` and --seed say the seeds");
       head->Integer("seeds", &paper_.seeds, 1, kMostSeeds);
       head->Integer("draws", &draws_, 1, kMostDraws);
       head->Text("draw", &paper_.draw);
@@ -279,7 +297,11 @@ class Reader {
       section.Fail("set", "not a table of keys and values, as { \"cluster.nodes\" = 20 }");
       return changes;
     }
-    for (const auto& [key, value] : *node->as_table()) changes.emplace_back(key.str(), &value);
+    for (const auto& [key, value] : *node->as_table()) {
+      const std::string name(key.str());
+      if (const auto why = NotOfWorkload(name)) section.Fail("set", *why);
+      changes.emplace_back(name, &value);
+    }
     return changes;
   }
 
@@ -304,6 +326,9 @@ class Reader {
     if (section.Has("keys")) section.Texts("keys", &keys);
     if (section.Has("key")) section.Texts("key", &keys);
     if (section.Has("key") && section.Has("keys")) section.Fail("keys", "`key` is given too; leave one of them out");
+    for (const std::string& key : keys) {
+      if (const auto why = NotOfWorkload(key)) section.Fail(section.Has("key") ? "key" : "keys", *why);
+    }
     const toml::node* values = section.Node("values");
     if (section.Has("labels")) section.Texts("labels", &labels);
     if (live && section.Has("testbeds")) section.Texts("testbeds", &testbeds);
@@ -516,8 +541,22 @@ class Reader {
       section.Fail("point", "is missing; a figure over all points of a sweep says `over`, such as mean");
     if (words.against && reckoning.theirs.size() != reckoning.ours.size())
       section.Fail("against", "has other points than what it is compared with");
+    CheckDraws(section, reckoning);
+    if (!section.ok()) return reckoning;
     reckoning.scale = ScaleOf(section, *reckoning.ours.front().metric, words);
     return reckoning;
+  }
+
+  // Both sides are of the same seeds only if their points have as many draws.
+  void CheckDraws(TomlSection& section, const Reckoning& reckoning) {
+    for (std::size_t i = 0; section.ok() && i < reckoning.theirs.size(); ++i) {
+      const std::uint32_t ours = paper_.points[reckoning.ours[i].point].draws;
+      const std::uint32_t theirs = paper_.points[reckoning.theirs[i].point].draws;
+      if (ours != theirs)
+        section.Fail(KeyOf(section, "against", true), "is of " + std::to_string(theirs) +
+                                                          " draws, and what it is compared with of " +
+                                                          std::to_string(ours) + "; give both sweeps the same `draws`");
+    }
   }
 
   double ScaleOf(TomlSection& section, const compare::Metric& metric, const ReckoningWords& words) {
@@ -548,7 +587,11 @@ class Reader {
   }
 
   Cell GivenCell(TomlSection& section, std::string_view key, const toml::node& node) {
-    if (node.is_number()) return *node.value<double>();
+    if (node.is_number()) {
+      const double number = *node.value<double>();
+      if (!IsInRange(number)) section.Fail(key, "a number that is not from -1e12 to 1e12");
+      return number;
+    }
     const std::optional<std::string> text = node.value<std::string>();
     if (!text) section.Fail(key, "not a text or a number");
     if (!text || text->empty()) return {};
@@ -665,6 +708,8 @@ class Reader {
     }
     if (node != nullptr && (list == nullptr || list->size() != 2 || numbers.size() != 2))
       section.Fail(key, "not a list of two numbers");
+    if (!std::all_of(numbers.begin(), numbers.end(), IsInRange))
+      section.Fail(key, "a number that is not from -1e12 to 1e12");
     if (numbers.size() != 2) numbers.assign(2, 0);
     return numbers;
   }
@@ -674,10 +719,9 @@ class Reader {
     constexpr std::array kKeys = {"at_least", "at_most", "within", "size", "effect"};
     const auto given = std::count_if(kKeys.begin(), kKeys.end(), [&](const char* key) { return section.Has(key); });
     if (given != 1) section.Fail("", "give one of at_least, at_most, within, size and effect");
-    constexpr double kMost = 1e12;
     double bound = 0;
-    section.Real("at_least", &bound, -kMost, kMost);
-    section.Real("at_most", &bound, -kMost, kMost);
+    section.Real("at_least", &bound, -kMostNumber, kMostNumber);
+    section.Real("at_most", &bound, -kMostNumber, kMostNumber);
     if (section.Has("at_least")) return AtLeast(bound);
     if (section.Has("at_most")) return AtMost(bound);
     const std::vector<double> within = Numbers(section, "within");
