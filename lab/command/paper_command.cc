@@ -53,12 +53,25 @@ study::PageTables TablesOf(const study::Paper& paper, const std::vector<study::F
   return tables;
 }
 
+// The names on a page of the tables that TablesOf makes.
+std::vector<std::string> NamesOf(const std::vector<study::Paper>& papers) {
+  std::vector<std::string> names;
+  for (const study::Paper& paper : papers) {
+    for (const study::PaperTable& table : paper.tables) names.push_back(paper.name + '/' + table.id);
+    if (!paper.claims.empty()) names.push_back(paper.name + "/claims");
+  }
+  return names;
+}
+
 // Runs the papers, and prints them or puts them into a page.
 Status TellSimulated(const cli::Invocation& invocation, const PaperWords& words,
                      const std::vector<study::Paper>& papers) {
   study::Options options;
   if (words.seed >= 0) options.seed = static_cast<std::uint64_t>(words.seed);
   study::PageTables tables;
+  // Before the simulations, which may take hours.
+  const std::string& page = words.write.empty() ? words.check : words.write;
+  if (!page.empty()) MILLRACE_TRY(study::CheckMarks(page, NamesOf(papers)));
   Printer out(invocation.console);
   for (const study::Paper& paper : papers) {
     MILLRACE_ASSIGN(const std::vector<study::Findings> seeds, Simulate(paper, words, options));
@@ -100,7 +113,7 @@ Status WritePictures(const std::string& path, const std::string& page, const stu
 Status TellLive(const cli::Invocation& invocation, const PaperWords& words, const std::vector<study::Paper>& papers) {
   if (words.write.empty() && words.check.empty()) return PrintPlan(invocation, words, papers);
   const std::string& path = words.write.empty() ? words.check : words.write;
-  MILLRACE_ASSIGN(const std::string page, ReadWholeFile(path));
+  MILLRACE_ASSIGN(const std::string page, study::ReadPage(path));
   MILLRACE_ASSIGN(const study::LivePage made, study::MakeLivePage(papers, words.directory, page));
   if (!words.check.empty()) return study::CheckPage(path, made.tables, "millrace compare --write");
   MILLRACE_TRY(study::WritePage(path, made.tables));
