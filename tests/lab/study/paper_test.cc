@@ -190,12 +190,58 @@ TEST(PaperTest, AVariantHasSettingsAndAWorkloadOfItsOwn) {
   EXPECT_NE(paper->schedulers.at(1).settings_text.find("off_wait = 3"), std::string::npos);
 }
 
+// The names of a live point's files have its label.
+TEST(PaperTest, ALiveLabelIsPlain) {
+  std::string text = With("values = [6, 12]", "values = [6, 12]\nlabels = [\"six\", \"../six\"]");
+  text.replace(text.find("section ="), 0, "where = \"local\"\nmetrics = \"wait\"\n");
+  EXPECT_TRUE(ParsePaper(text, "p.toml")
+                  .status()
+                  .message()
+                  .starts_with("p.toml:28: sweep[0].labels: \"../six\" is not made of letters, digits"))
+      << ParsePaper(text, "p.toml").status().message();
+}
+
+TEST(PaperTest, TheCaptionSaysTheMostDrawsOfARow) {
+  const std::string text = With("points = [6, 12]", "rows = [{ point = 6 }, { sweep = \"other\", point = 2 }]") +
+                           "[[sweep]]\nname = \"other\"\ndraws = 2\nkey = \"cluster.nodes\"\nvalues = [2]\n";
+  const Result<Paper> paper = ParsePaper(text, "p.toml");
+  ASSERT_TRUE(paper.ok()) << paper.status().message();
+  const Result<Findings> findings = RunPaper(*paper, {});
+  ASSERT_TRUE(findings.ok()) << findings.status().message();
+  EXPECT_EQ(findings->Of("gains").repeats, "up to 2 runs");
+}
+
 struct Refusal {
   std::string from, to, says;
 };
 
 TEST(PaperTest, RefusesWithTheLine) {
   const std::vector<Refusal> refusals = {
+      {"name = \"scans\"", "name = \"../../x\"", "p.toml:1: name: \"../../x\" is not made of letters, digits"},
+      {"name = \"scans\"", "name = \"\"", "p.toml:1: name: \"\" is not made of letters, digits"},
+      {"name = \"scans\"", "name = \"-o\"", "p.toml:1: name: \"-o\" is not made of letters, digits"},
+      {"name = \"scans\"", "name = \"two scans\"", "p.toml:1: name: \"two scans\" is not made of letters, digits"},
+      {"id = \"gains\"", "id = \"a/b\"", "p.toml:27: tables[0].id: \"a/b\" is not made of letters, digits"},
+      {"values = [6, 12]", "values = [\"a\\u0007\", 12]",
+       "p.toml:25: sweep[0].values: \"a\\x07\" has a control character"},
+      {"title = \"Gains\"", "title = \"<!-- end of table -->\"",
+       "p.toml:28: tables[0].title: \"<!-- end of table -->\" has <!--, which is of the page's marks"},
+      {"name = \"gain\"", "name = \"gain -->\"", "p.toml:33: tables[0].columns[1].name: \"gain -->\" has -->"},
+      {"given = [\"\", 1.5]", "given = [\"a\\nb\", 1.5]",
+       "p.toml:32: tables[0].columns[0].given: \"a\\nb\" has a control character or newline"},
+      {"says = \"nearly all\"", "says = \"\"\"nearly\nall\"\"\"",
+       "p.toml:38: claims[0].says: \"nearly\\nall\" has a control character or newline"},
+      {"name = \"late\"", "name = \"late\\t\"", "p.toml:17: jobs[1].name: \"late\\t\" has a control character"},
+      {"name = \"late\"", "name = \"scan\"",
+       "p.toml:16: jobs[1].name: there are two classes of jobs with the name \"scan\""},
+      {"points = [6, 12]", "rows = [{ point = 6, decimals = 1 }, { point = 12, decimals = 3 }]",
+       "p.toml:33: tables[0].columns[1]: its rows have different `decimals`"},
+      {"points = [6, 12]\ncolumns = [\n  { name = \"paper\", given = [\"\", 1.5], decimals = 1 },\n"
+       "  { name = \"gain\", metric = \"makespan\", of = \"fair\", as = \"ratio\", against = { of = \"fair+delay\" } "
+       "},\n",
+       "rows = [{ point = 6, unit = \"s\" }, { point = 12, unit = \"minutes\" }]\ncolumns = [\n"
+       "  { name = \"ours\", metric = \"makespan\", of = \"fair\" },\n",
+       "p.toml:32: tables[0].columns[0]: its rows have different units"},
       {"title =", "titel =", "p.toml:3: paper.titel: there is no such key"},
       {"\"fair+delay\"]", "\"fair+delayed\"]", "p.toml:6: paper.schedulers: "},
       {"schedulers = [\"fair\", \"fair+delay\"]", "", "p.toml:2: paper.schedulers: name the schedulers"},
@@ -309,9 +355,15 @@ TEST(PaperTest, AFigureThatNoRunHasIsToldWithItsPlace) {
 }
 
 TEST(PaperTest, OnlyAFileWithThatSectionIsAPaper) {
-  EXPECT_TRUE(IsPaper(kPaper));
-  EXPECT_FALSE(IsPaper("[cluster]\nnodes = 3\n"));
-  EXPECT_FALSE(IsPaper("[paper"));
+  const auto is_paper = [](const std::string& text, const std::string& name) {
+    const Result<bool> is = IsPaper(text, name);
+    return is.ok() ? *is ? "yes" : "no" : is.status().message();
+  };
+  EXPECT_EQ(is_paper(kPaper, "p.toml"), "yes");
+  EXPECT_EQ(is_paper("[cluster]\nnodes = 3\n", "p.toml"), "no");
+  EXPECT_EQ(is_paper("job0\t1\t2\n", "trace.tsv"), "no");
+  EXPECT_TRUE(is_paper("x = 1\ny =\n", "p.toml").starts_with("p.toml:2: ")) << is_paper("x = 1\ny =\n", "p.toml");
+  EXPECT_TRUE(is_paper("\n[paper]\ny\n", "p").starts_with("p:3: ")) << is_paper("\n[paper]\ny\n", "p");
 }
 
 // The files in the tree. The slow ones run for docs/schedulers/papers.md alone.
@@ -328,7 +380,9 @@ TEST(PapersTest, EveryFileCanBeRun) {
     if (file.path().extension() != ".toml") continue;
     const Result<std::string> text = ReadSimulation(file.path());
     ASSERT_TRUE(text.ok()) << text.status().message();
-    if (!IsPaper(*text)) continue;  // a testbed, or a workload beside a paper
+    const Result<bool> is_paper = IsPaper(*text, file.path());
+    ASSERT_TRUE(is_paper.ok()) << is_paper.status().message();
+    if (!*is_paper) continue;  // a testbed, or a workload beside a paper
     const Result<Paper> paper = LoadPaper(file.path());
     EXPECT_TRUE(paper.ok()) << paper.status().message();
   }
