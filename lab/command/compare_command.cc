@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/console/arguments.h"
 #include "base/console/interrupt.h"
@@ -347,12 +348,25 @@ Result<std::string> CalibrateInstead(const Invocation& invocation, const Compare
 }
 
 // A paper's file names its own schedulers; with --scheduler it is a workload file like any other.
-bool NamesPaper(const CompareWords& words, const Words& paths) {
-  if (!words.schedulers.schedulers.empty() || !words.calibrate.empty()) return false;
-  return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
-    const Result<std::string> text = sim::ReadSimulation(path);
-    return text.ok() && sim::experiments::IsPaper(*text);
-  });
+Result<bool> NamesPaper(const Words& paths) {
+  bool names = false;
+  for (const std::string& path : paths) {
+    MILLRACE_ASSIGN(const std::string text, sim::ReadSimulation(path));
+    MILLRACE_ASSIGN(const bool is_paper, sim::experiments::IsPaper(text, path));
+    names = names || is_paper;
+  }
+  return names;
+}
+
+// Returns kInvalid for --write or --check of what is compared by the words of the command.
+Status CheckNoPage(Arguments& arguments, bool own) {
+  for (const char* option : {"--write", "--check"}) {
+    if (arguments.options().count(option) == 0) continue;
+    return Invalid(
+        std::string(option) + " is for a paper's file" +
+        (own ? ", without --scheduler and --calibrate" : "; " + Quote(arguments.operands()[0]) + " has no [paper]"));
+  }
+  return Status::Ok();
 }
 
 // Returns kInvalid for the first option that says what the paper's file says.
@@ -369,6 +383,10 @@ Status CheckPaperOptions(const CLI::App& app) {
 }
 
 int ComparePaper(const Invocation& invocation, const CompareWords& words, Arguments& arguments) {
+  for (const auto& [option, page] : {std::pair("--write", &words.write), std::pair("--check", &words.check)}) {
+    if (arguments.options().count(option) > 0 && page->empty())
+      return invocation.FailToStart(kVerb, Invalid(std::string(option) + " names no page"));
+  }
   if (const Status fit = CheckPaperOptions(arguments.options()); !fit.ok()) return invocation.FailToStart(kVerb, fit);
   return RunPaperFiles(invocation, {.paths = arguments.operands(),
                                     .directory = words.directory,
@@ -396,18 +414,19 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
     return invocation.Fail(kVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
   };
   if (arguments.operands().empty()) return missing("WORKLOAD");
-  if (NamesPaper(words, arguments.operands())) return ComparePaper(invocation, words, arguments);
+  const bool own = !words.schedulers.schedulers.empty() || !words.calibrate.empty();
+  if (!own) {
+    const Result<bool> paper = NamesPaper(arguments.operands());
+    if (!paper.ok()) return invocation.FailToStart(kVerb, paper.status());
+    if (*paper) return ComparePaper(invocation, words, arguments);
+  }
   if (arguments.operands().size() > 1) {
     return invocation.Fail(kVerb,
                            Invalid("one WORKLOAD is compared at a time, and " + Quote(arguments.operands()[1]) +
                                    " is a second one; only papers' files may be several"),
                            kWrongUsage);
   }
-  if (!words.write.empty() || !words.check.empty()) {
-    const std::string option = words.write.empty() ? "--check" : "--write";
-    return invocation.FailToStart(kVerb, Invalid(option + " is for a paper's file, without --scheduler; " +
-                                                 Quote(arguments.operands()[0]) + " has no [paper]"));
-  }
+  if (const Status fit = CheckNoPage(arguments, own); !fit.ok()) return invocation.FailToStart(kVerb, fit);
   if (!words.calibrate.empty()) {
     const Result<std::string> told = CalibrateInstead(invocation, words, arguments.operands()[0]);
     if (!told.ok()) return invocation.FailToStart(kVerb, told.status());

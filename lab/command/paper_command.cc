@@ -55,12 +55,25 @@ study::PageTables TablesOf(const study::Paper& paper, const std::vector<study::F
   return tables;
 }
 
+// The names on a page of the tables that TablesOf makes.
+std::vector<std::string> NamesOf(const std::vector<study::Paper>& papers) {
+  std::vector<std::string> names;
+  for (const study::Paper& paper : papers) {
+    for (const study::PaperTable& table : paper.tables) names.push_back(paper.name + '/' + table.id);
+    if (!paper.claims.empty()) names.push_back(paper.name + "/claims");
+  }
+  return names;
+}
+
 // Runs the papers, and prints them or puts them into a page.
 Status TellSimulated(const cli::Invocation& invocation, const PaperWords& words,
                      const std::vector<study::Paper>& papers) {
   study::Options options;
   if (words.seed >= 0) options.seed = static_cast<std::uint64_t>(words.seed);
   study::PageTables tables;
+  // Before the simulations, which may take hours.
+  const std::string& page = words.write.empty() ? words.check : words.write;
+  if (!page.empty()) MILLRACE_TRY(study::CheckMarks(page, NamesOf(papers)));
   Printer out(invocation.console);
   for (const study::Paper& paper : papers) {
     MILLRACE_ASSIGN(const std::vector<study::Findings> seeds, Simulate(paper, words, options));
@@ -110,7 +123,7 @@ Status TellLive(const cli::Invocation& invocation, const PaperWords& words, cons
   const std::string& path = words.write.empty() ? words.check : words.write;
   if (std::error_code error; !std::filesystem::is_directory(words.directory, error))
     return NotFound("-o " + Quote(words.directory) + " is no directory, so there are no results");
-  MILLRACE_ASSIGN(const std::string page, ReadWholeFile(path));
+  MILLRACE_ASSIGN(const std::string page, study::ReadPage(path));
   MILLRACE_ASSIGN(const study::LivePage made, study::MakeLivePage(papers, words.directory, page));
   if (!words.check.empty()) {
     MILLRACE_TRY(study::CheckPage(path, made.tables, "millrace compare --write"));

@@ -1,8 +1,10 @@
 #include "lab/study/page.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -13,7 +15,7 @@ namespace millrace::sim::experiments {
 namespace {
 
 constexpr std::string_view kBegin = "<!-- table ";
-constexpr std::string_view kEnd = "<!-- end of table -->\n";
+constexpr std::string_view kEnd = "<!-- end of table -->";
 
 std::string_view ExperimentOf(std::string_view table) { return table.substr(0, table.find('/')); }
 
@@ -30,6 +32,12 @@ std::string LeftOver(const std::string& page, const PageTables& tables) {
   return {};
 }
 
+std::string WithReturns(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '\n' ? "\r\n" : std::string(1, c);
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> PutTables(const std::string& page, const PageTables& tables) {
@@ -37,21 +45,23 @@ Result<std::string> PutTables(const std::string& page, const PageTables& tables)
   if (!left_over.empty()) return Invalid("the page has a place for the table " + left_over + ", which does not exist");
   std::string out = page;
   for (const auto& [name, text] : tables) {
-    const std::string mark = std::string(kBegin) + name + " -->\n";
+    const std::string mark = std::string(kBegin) + name + " -->";
     const std::size_t at = out.find(mark);
     if (at == std::string::npos) {
-      return Invalid("the page has no place for the table " + name + ": write \"" + mark.substr(0, mark.size() - 1) +
+      return Invalid("the page has no place for the table " + name + ": write \"" + mark +
                      "\" and <!-- end of table --> where it should stand");
     }
     if (out.find(mark, at + 1) != std::string::npos) {
       return Invalid("the page has two places for the table " + name);
     }
-    const std::size_t begin = at + mark.size();
+    // The page's lines may end in carriage return and newline.
+    const bool returns = out.compare(at + mark.size(), 2, "\r\n") == 0;
+    const std::size_t begin = std::min(at + mark.size() + (returns ? 2 : 1), out.size());
     const std::size_t end = out.find(kEnd, begin);
     if (end == std::string::npos || out.substr(begin, end - begin).find(kBegin) != std::string::npos) {
       return Invalid("the place of the table " + name + " has no end");
     }
-    out.replace(begin, end - begin, text);
+    out.replace(begin, end - begin, returns ? WithReturns(text) : text);
   }
   return out;
 }
@@ -60,7 +70,7 @@ namespace {
 
 // Returns the page as it is, and with the tables.
 Result<std::pair<std::string, std::string>> BothPages(const std::string& path, const PageTables& tables) {
-  MILLRACE_ASSIGN(std::string page, ReadWholeFile(path));
+  MILLRACE_ASSIGN(std::string page, ReadPage(path));
   Result<std::string> made = PutTables(page, tables);
   if (!made.ok()) return Invalid(path + ": " + made.status().message());
   return std::pair(std::move(page), std::move(*made));
@@ -72,6 +82,20 @@ std::string LineAt(const std::string& text, std::string::const_iterator at) {
 }
 
 }  // namespace
+
+Result<std::string> ReadPage(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return Invalid(path + ": the page is no regular file");
+  return ReadWholeFile(path);
+}
+
+Status CheckMarks(const std::string& path, const std::vector<std::string>& names) {
+  PageTables tables;
+  for (const std::string& name : names) tables[name] = "";
+  return BothPages(path, tables).status();
+}
 
 Status WritePage(const std::string& path, const PageTables& tables) {
   MILLRACE_ASSIGN(const auto pages, BothPages(path, tables));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -19,9 +20,10 @@
 namespace millrace::sim::experiments {
 namespace {
 
-constexpr std::uint32_t kMostSeeds = 1'000, kMostDraws = 10'000, kMostTimes = 1'000;
+constexpr std::uint32_t kMostSeeds = 1'000, kMostDraws = 1'000, kMostTimes = 1'000;
 constexpr std::size_t kMostPoints = 10'000, kMostDeciding = 3;
 constexpr int kMostDecimals = 9;
+constexpr double kMostNumber = 1e12;  // of a figure that the file gives
 
 // A key of the workload, as "jobs.scan.maps", and its value, which is a node of the file's table.
 using Changes = std::vector<std::pair<std::string, const toml::node*>>;
@@ -45,6 +47,44 @@ toml::table* ClassOf(toml::table& workload, const std::string& name) {
   }
   return nullptr;
 }
+
+// Returns why the key cannot be changed at a point; none if it is of the workload.
+std::optional<std::string> NotOfWorkload(const std::string& key) {
+  const std::string root = key.substr(0, key.find('.'));
+  if (root == "settings")
+    return Quote(key) + " is not of the workload; a scheduler with other settings is one of [[schedulers]]";
+  if (root == "seed") return Quote(key) + " is not of the workload; `seeds` of [paper] and --seed say the seeds";
+  for (const char* of_paper : {"name", "paper", "schedulers", "sweep", "tables", "claims"}) {
+    if (root == of_paper) return Quote(key) + " is of the paper, and not of the workload";
+  }
+  return std::nullopt;
+}
+
+// Names become files, marks of a page and words of a command.
+bool IsPlain(const std::string& name) {
+  const auto plain = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view("._+-=").find(c) != std::string_view::npos;
+  };
+  return !name.empty() && name[0] != '.' && name[0] != '-' && std::all_of(name.begin(), name.end(), plain);
+}
+
+std::string NotPlain(const std::string& name) {
+  return Quote(name) +
+         " is not made of letters, digits, \".\", \"_\", \"+\", \"-\" and \"=\", or begins with \".\" or \"-\"";
+}
+
+// Returns why a page cannot have the text; none if it can.
+std::optional<std::string> NotForPage(const std::string& text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  if (std::any_of(text.begin(), text.end(), is_control)) return Quote(text) + " has a control character or newline";
+  for (const char* mark : {"<!--", "-->"}) {
+    if (text.find(mark) != std::string::npos) return Quote(text) + " has " + mark + ", which is of the page's marks";
+  }
+  return std::nullopt;
+}
+
+bool IsInRange(double number) { return std::isfinite(number) && std::abs(number) <= kMostNumber; }
 
 // Sets a key of the workload. Returns kInvalid, without a place, if the key leads nowhere.
 Status Apply(const std::string& key, const toml::node& value, toml::table* workload) {
@@ -152,6 +192,8 @@ class Reader {
     paper_.path = file_name_;
     paper_.name = file_name_.substr(file_name_.rfind('/') + 1);
     root_.Text("name", &paper_.name);
+    CheckTexts();
+    if (!IsPlain(paper_.name)) root_.Fail("name", NotPlain(paper_.name));
     ReadHead();
     ReadSchedulers();
     ReadSweeps();
@@ -165,6 +207,37 @@ class Reader {
   }
 
  private:
+  // Texts are put into a page. Those of `values` and `set` are for the workload, and `settings` for the scheduler.
+  void CheckTexts() {
+    for (const char* key : {"name", "paper", "schedulers", "sweep", "tables", "claims"}) {
+      if (const toml::node* node = table_.get(key)) CheckTexts(*node, key);
+    }
+    const toml::array* classes = table_["jobs"].as_array();
+    for (std::size_t i = 0; classes != nullptr && i < classes->size(); ++i) {
+      const toml::table* one = classes->get(i)->as_table();
+      const toml::node* name = one != nullptr ? one->get("name") : nullptr;
+      if (name != nullptr) CheckTexts(*name, "jobs[" + std::to_string(i) + "].name");
+    }
+  }
+
+  void CheckTexts(const toml::node& node, const std::string& path) {
+    if (const toml::array* list = node.as_array()) {
+      for (std::size_t i = 0; i < list->size(); ++i) {
+        const toml::node& one = *list->get(i);
+        CheckTexts(one, one.is_table() ? path + '[' + std::to_string(i) + ']' : path);
+      }
+    } else if (const toml::table* table = node.as_table()) {
+      for (const auto& [key, value] : *table) {
+        const std::string_view name = key.str();
+        if (name != "values" && name != "set" && name != "settings") CheckTexts(value, path + '.' + std::string(name));
+      }
+    } else if (const std::optional<std::string> text = node.value<std::string>()) {
+      const auto why = NotForPage(*text);
+      if (why && failure_.ok())
+        failure_ = Invalid(file_name_ + ':' + std::to_string(node.source().begin.line) + ": " + path + ": " + *why);
+    }
+  }
+
   void ReadHead() {
     std::optional<TomlSection> head = root_.Table("paper");
     if (!head) return root_.Fail("paper", "the section is missing");
@@ -176,6 +249,8 @@ class Reader {
     paper_.where = OneOf(*head, "where", where, kPlaces);
     if (head->Has("schedulers")) head->Texts("schedulers", &names_);
     if (paper_.where == Where::kSimulated) {
+      if (root_.Has("seed"))
+        root_.Fail("seed", "is not for a paper that is simulated; `seeds` and --seed say the seeds");
       head->Integer("seeds", &paper_.seeds, 1, kMostSeeds);
       head->Integer("draws", &draws_, 1, kMostDraws);
       head->Text("draw", &paper_.draw);
@@ -285,7 +360,11 @@ class Reader {
       section.Fail("set", "not a table of keys and values, as { \"cluster.nodes\" = 20 }");
       return changes;
     }
-    for (const auto& [key, value] : *node->as_table()) changes.emplace_back(key.str(), &value);
+    for (const auto& [key, value] : *node->as_table()) {
+      const std::string name(key.str());
+      if (const auto why = NotOfWorkload(name)) section.Fail("set", *why);
+      changes.emplace_back(name, &value);
+    }
     return changes;
   }
 
@@ -311,6 +390,9 @@ class Reader {
     if (section.Has("keys")) section.Texts("keys", &keys);
     if (section.Has("key")) section.Texts("key", &keys);
     if (section.Has("key") && section.Has("keys")) section.Fail("keys", "`key` is given too; leave one of them out");
+    for (const std::string& key : keys) {
+      if (const auto why = NotOfWorkload(key)) section.Fail(section.Has("key") ? "key" : "keys", *why);
+    }
     const toml::node* values = section.Node("values");
     if (section.Has("labels")) section.Texts("labels", &labels);
     if (live && section.Has("testbeds")) section.Texts("testbeds", &testbeds);
@@ -333,6 +415,10 @@ class Reader {
       if (list != nullptr) {
         if (!AddValue(section, keys, *list->get(i), labels.empty() ? nullptr : &labels[i], &point, &changes)) return;
       }
+      const char* named = labels.empty() ? "values" : "labels";
+      if (const auto why = NotForPage(point.label)) return section.Fail(named, *why);
+      // A live point's label is part of the names of its files.
+      if (live && list != nullptr && !IsPlain(point.label)) return section.Fail(named, NotPlain(point.label));
       for (const Point& other : paper_.points) {
         if (other.sweep == point.sweep && other.label == point.label)
           return section.Fail("values", "there are two points " + Quote(point.label) + "; give them `labels`");
@@ -541,8 +627,22 @@ class Reader {
       section.Fail("point", "is missing; a figure over all points of a sweep says `over`, such as mean");
     if (words.against && reckoning.theirs.size() != reckoning.ours.size())
       section.Fail("against", "has other points than what it is compared with");
+    CheckDraws(section, reckoning);
+    if (!section.ok()) return reckoning;
     reckoning.scale = ScaleOf(section, *reckoning.ours.front().metric, words);
     return reckoning;
+  }
+
+  // Both sides are of the same seeds only if their points have as many draws.
+  void CheckDraws(TomlSection& section, const Reckoning& reckoning) {
+    for (std::size_t i = 0; section.ok() && i < reckoning.theirs.size(); ++i) {
+      const std::uint32_t ours = paper_.points[reckoning.ours[i].point].draws;
+      const std::uint32_t theirs = paper_.points[reckoning.theirs[i].point].draws;
+      if (ours != theirs)
+        section.Fail(KeyOf(section, "against", true), "is of " + std::to_string(theirs) +
+                                                          " draws, and what it is compared with of " +
+                                                          std::to_string(ours) + "; give both sweeps the same `draws`");
+    }
   }
 
   double ScaleOf(TomlSection& section, const compare::Metric& metric, const ReckoningWords& words) {
@@ -573,7 +673,11 @@ class Reader {
   }
 
   Cell GivenCell(TomlSection& section, std::string_view key, const toml::node& node) {
-    if (node.is_number()) return *node.value<double>();
+    if (node.is_number()) {
+      const double number = *node.value<double>();
+      if (!IsInRange(number)) section.Fail(key, "a number that is not from -1e12 to 1e12");
+      return number;
+    }
     const std::optional<std::string> text = node.value<std::string>();
     if (!text) section.Fail(key, "not a text or a number");
     if (!text || text->empty()) return {};
@@ -639,6 +743,7 @@ class Reader {
     section.Text("id", &table.id), section.Text("title", &table.title), section.Text("head", &head);
     const auto same = [&](const PaperTable& other) { return other.id == table.id; };
     if (table.id.empty() || table.id == "claims") section.Fail("id", "is missing, or is that of the claims");
+    if (!IsPlain(table.id)) section.Fail("id", NotPlain(table.id));
     if (std::any_of(paper_.tables.begin(), paper_.tables.end(), same))
       section.Fail("id", "there are two tables of this id");
     std::vector<TomlSection> columns = section.Tables("columns");
@@ -663,6 +768,7 @@ class Reader {
     column.Finish();
     Column made = Given(name, static_cast<int>(words.decimals.value_or(0)));
     std::optional<As> as;  // of the rows above
+    double scale = 1;
     for (std::size_t r = 0; r < rows.size() && column.ok(); ++r) {
       PaperCell& cell = table->rows[r].emplace_back();
       if (is_given) {
@@ -674,8 +780,11 @@ class Reader {
         const ReckoningWords all = Or(Or(words, rows[r].words), common);
         cell.ours = Reckon(column, all);
         if (as && *as != cell.ours->as) column.Fail("", "its rows are computed in different ways (`as`)");
-        as = cell.ours->as;
-        made = ColumnOf(name, all, *as);
+        const int before = made.decimals;
+        made = ColumnOf(name, all, cell.ours->as);
+        if (as && made.decimals != before) column.Fail("", "its rows have different `decimals`");
+        if (as && cell.ours->scale != scale) column.Fail("", "its rows have different units (`unit`)");
+        as = cell.ours->as, scale = cell.ours->scale;
       }
     }
     table->columns.push_back(std::move(made));
@@ -690,6 +799,8 @@ class Reader {
     }
     if (node != nullptr && (list == nullptr || list->size() != 2 || numbers.size() != 2))
       section.Fail(key, "not a list of two numbers");
+    if (!std::all_of(numbers.begin(), numbers.end(), IsInRange))
+      section.Fail(key, "a number that is not from -1e12 to 1e12");
     if (numbers.size() != 2) numbers.assign(2, 0);
     return numbers;
   }
@@ -699,10 +810,9 @@ class Reader {
     constexpr std::array kKeys = {"at_least", "at_most", "within", "size", "effect"};
     const auto given = std::count_if(kKeys.begin(), kKeys.end(), [&](const char* key) { return section.Has(key); });
     if (given != 1) section.Fail("", "give one of at_least, at_most, within, size and effect");
-    constexpr double kMost = 1e12;
     double bound = 0;
-    section.Real("at_least", &bound, -kMost, kMost);
-    section.Real("at_most", &bound, -kMost, kMost);
+    section.Real("at_least", &bound, -kMostNumber, kMostNumber);
+    section.Real("at_most", &bound, -kMostNumber, kMostNumber);
     if (section.Has("at_least")) return AtLeast(bound);
     if (section.Has("at_most")) return AtMost(bound);
     const std::vector<double> within = Numbers(section, "within");
@@ -748,14 +858,31 @@ class Reader {
 
 }  // namespace
 
-bool IsPaper(std::string_view text) {
-  const Result<toml::table> table = ParseToml(text, "");
-  return table.ok() && table->contains("paper");
+namespace {
+
+// A class's figures are found by its name.
+Status CheckClasses(const std::vector<LiveClass>& classes) {
+  for (auto at = classes.begin(); at != classes.end(); ++at) {
+    const auto same = [&](const LiveClass& other) { return other.name == at->name; };
+    if (std::any_of(classes.begin(), at, same))
+      return Invalid(at->place + ".name: there are two classes of jobs with the name " + Quote(at->name));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<bool> IsPaper(std::string_view text, const std::string& file_name) {
+  const Result<toml::table> table = ParseToml(text, file_name);
+  if (table.ok()) return table->contains("paper");
+  const bool meant = file_name.ends_with(".toml") || text.find("[paper]") != std::string_view::npos;
+  return meant ? Result<bool>(table.status()) : Result<bool>(false);
 }
 
 Result<Paper> ParsePaper(std::string_view text, const std::string& file_name) {
   // What the workload itself says wrong is told with its line; the texts of the points have no lines.
-  MILLRACE_TRY(ParseSimulationAt(file_name, text, {}).status());
+  MILLRACE_ASSIGN(const SimulationFile whole, ParseSimulationAt(file_name, text, {}));
+  MILLRACE_TRY(CheckClasses(whole.live.classes));
   MILLRACE_ASSIGN(const toml::table table, ParseToml(text, file_name));
   return Reader(table, file_name).Read();
 }

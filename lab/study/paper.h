@@ -114,8 +114,9 @@ struct Paper {
   LiveDesign live;
 };
 
-// Returns whether the text of a workload file has a section [paper]. A text that is not TOML has none.
-[[nodiscard]] bool IsPaper(std::string_view text);
+// Returns whether the text of a workload file has a section [paper]. A text that is not TOML has none, except that the
+// error is returned if it has a line "[paper]" or the file's name ends with ".toml".
+[[nodiscard]] Result<bool> IsPaper(std::string_view text, const std::string& file_name);
 
 // Returns kInvalid, as one line with file, line, key and reason, for a file that ParseSimulation refuses, before or
 // after a change of a sweep; for keys that do not exist and values out of range; for a class, scheduler, metric, sweep

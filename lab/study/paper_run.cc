@@ -1,6 +1,7 @@
 #include "lab/study/paper_run.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -126,6 +127,7 @@ Result<double> Compute(const Reckoning& reckoning, FigureSource& source) {
 
 Result<Table> Fill(const Paper& paper, const PaperTable& from, FigureSource& source) {
   Table table{from.id, from.title, from.columns};
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max(), most = 0;  // draws of a figure
   for (const std::vector<PaperCell>& row : from.rows) {
     std::vector<Cell>& cells = table.rows.emplace_back();
     for (const PaperCell& cell : row) {
@@ -135,12 +137,12 @@ Result<Table> Fill(const Paper& paper, const PaperTable& from, FigureSource& sou
       }
       MILLRACE_ASSIGN(const double value, Compute(*cell.ours, source));
       cells.emplace_back(value);
-      const std::uint32_t point = cell.ours->ours.front().point;
-      const std::uint32_t draws = source.DrawsOf(point);
-      if (draws == 0) continue;
-      table.repeats = std::to_string(draws) + ' ' + paper.draw + (draws == 1 ? "" : "s");
+      const std::uint32_t draws = source.DrawsOf(cell.ours->ours.front().point);
+      least = std::min(least, draws), most = std::max(most, draws);
     }
   }
+  if (most > 0)
+    table.repeats = (least < most ? "up to " : "") + std::to_string(most) + ' ' + paper.draw + (most == 1 ? "" : "s");
   return table;
 }
 

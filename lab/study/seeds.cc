@@ -1,12 +1,29 @@
 #include "lab/study/seeds.h"
 
 #include <atomic>
+#include <exception>
+#include <new>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "base/check.h"
 
 namespace millrace::sim::experiments {
+namespace {
+
+// What a thread throws would end the process.
+Result<Findings> RunAndCatch(const RunOneSeed& run_one, const Options& options) {
+  try {
+    return run_one(options);
+  } catch (const std::bad_alloc&) {
+    return Busy("seed " + std::to_string(options.seed) + ": out of memory");
+  } catch (const std::exception& error) {
+    return Internal("seed " + std::to_string(options.seed) + ": " + error.what());
+  }
+}
+
+}  // namespace
 
 Result<std::vector<Findings>> RunSeeds(const RunOneSeed& run_one, const Options& options, std::uint32_t seeds,
                                        std::uint32_t threads) {
@@ -18,7 +35,7 @@ Result<std::vector<Findings>> RunSeeds(const RunOneSeed& run_one, const Options&
     for (std::uint32_t run = next++; run < seeds; run = next++) {
       Options of_seed = options;
       of_seed.seed += run;
-      made[run] = run_one(of_seed);
+      made[run] = RunAndCatch(run_one, of_seed);
     }
   };
   std::vector<std::jthread> others;

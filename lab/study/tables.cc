@@ -17,6 +17,13 @@ std::string Padded(const std::string& text, std::size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
+// A bar would end the cell.
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? "\\|" : std::string(1, c);
+  return out;
+}
+
 nlohmann::ordered_json CellJson(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (const auto* number = std::get_if<double>(&cell)) return *number;
@@ -58,13 +65,13 @@ std::string FormatMarkdown(const TextTable& table) {
   std::string head = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    head += (column.name.empty() ? "" : ' ' + column.name) + " |";
+    head += (column.name.empty() ? "" : ' ' + Escaped(column.name)) + " |";
     rule += column.figures ? "---:|" : "---|";
   }
   std::string out = (table.caption.empty() ? "" : table.caption + "\n\n") + head + '\n' + rule + '\n';
   for (const auto& row : table.rows) {
     out += '|';
-    for (const std::string& text : row) out += ' ' + text + " |";
+    for (const std::string& text : row) out += ' ' + Escaped(text) + " |";
     out += '\n';
   }
   return out;

@@ -130,7 +130,15 @@ class PapersTest(unittest.TestCase):
         paper = self.write("p.toml", PAPER)
         self.assertIn("--metric is not for a paper's file", self.compare(paper, "--metric", "wait", status=2).stderr)
         plain = self.write("w.toml", "[[jobs]]\nmaps = 2\n")
-        self.assertIn("has no [paper]", self.compare(plain, "--scheduler", "fifo", "--write", "x", status=2).stderr)
+        self.assertIn('w.toml" has no [paper]', self.compare(plain, "--write", "x", status=2).stderr)
+        said = self.compare(paper, "--scheduler", "fifo", "--write", "x", status=2).stderr
+        self.assertIn("--write is for a paper's file, without --scheduler", said)
+        self.assertNotIn("has no", said)
+        self.assertRegex(self.compare(self.write("broken.toml", PAPER.replace("seeds = 3", "seeds =")), status=2).stderr, r"broken\.toml:8: ")
+        self.assertRegex(self.compare(self.at("absent.toml"), status=1).stderr, r"absent\.toml: No such file")
+        self.assertRegex(self.compare(self.directory, status=1).stderr, "Is a directory")
+        for option in ("--write", "--check"):
+            self.assertIn(f"{option} names no page", self.compare(paper, option, "", status=2).stderr)
         self.assertIn("is a second one", self.compare(plain, plain, "--scheduler", "fifo", "-o", self.at("o"), status=2).stderr)
         self.assertIn("live runs, and", self.compare(paper, *self.live("slots"), "-o", self.at("o"), status=2).stderr)
         self.assertIn("-o DIR is missing", self.compare(*self.live("slots"), status=2).stderr)
@@ -145,6 +153,19 @@ class PapersTest(unittest.TestCase):
         self.assertIn("for simulated papers", self.compare(*self.live("slots"), "-o", self.at("o"), "--repeat", "3", status=2).stderr)
         self.assertIn("leave one of them out", self.compare(paper, "--write", "x", "--check", "x", status=2).stderr)
         self.assertIn("leave one of them out", self.compare(paper, "--write", "x", "--json", status=2).stderr)
+
+    def test_the_page_is_looked_at_before_anything_runs(self):
+        # Runs that would take hours.
+        paper = self.write("p.toml", PAPER.replace("maps = 8", "maps = 800").replace("seeds = 3", "seeds = 1000\ndraws = 1000"))
+        page = self.write("page.md", page_of(["tiny/ends"]))
+        fifo = self.at("fifo")
+        os.mkfifo(fifo)
+        for option in ("--write", "--check"):
+            self.assertIn("page.md: the page has no place for the table tiny/claims", self.compare(paper, option, page, status=1).stderr)
+            self.assertIn("fifo: the page is no regular file", self.compare(paper, option, fifo, status=1).stderr)
+            self.assertIn("fifo: the page is no regular file", self.compare(*self.live("slots"), "-o", self.results, option, fifo, status=1).stderr)
+            self.assertIn("absent.md: No such file", self.compare(paper, option, self.at("absent.md"), status=1).stderr)
+        self.assertEqual(self.read("page.md"), page_of(["tiny/ends"]))
 
     def test_rows_follow_from_the_runs(self):
         page = self.write("page.md", page_of(MARKS))

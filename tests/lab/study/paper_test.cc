@@ -190,12 +190,58 @@ TEST(PaperTest, AVariantHasSettingsAndAWorkloadOfItsOwn) {
   EXPECT_NE(paper->schedulers.at(1).settings_text.find("off_wait = 3"), std::string::npos);
 }
 
+// The names of a live point's files have its label.
+TEST(PaperTest, ALiveLabelIsPlain) {
+  std::string text = With("values = [6, 12]", "values = [6, 12]\nlabels = [\"six\", \"../six\"]");
+  text.replace(text.find("section ="), 0, "where = \"local\"\nmetrics = \"wait\"\n");
+  EXPECT_TRUE(ParsePaper(text, "p.toml")
+                  .status()
+                  .message()
+                  .starts_with("p.toml:28: sweep[0].labels: \"../six\" is not made of letters, digits"))
+      << ParsePaper(text, "p.toml").status().message();
+}
+
+TEST(PaperTest, TheCaptionSaysTheMostDrawsOfARow) {
+  const std::string text = With("points = [6, 12]", "rows = [{ point = 6 }, { sweep = \"other\", point = 2 }]") +
+                           "[[sweep]]\nname = \"other\"\ndraws = 2\nkey = \"cluster.nodes\"\nvalues = [2]\n";
+  const Result<Paper> paper = ParsePaper(text, "p.toml");
+  ASSERT_TRUE(paper.ok()) << paper.status().message();
+  const Result<Findings> findings = RunPaper(*paper, {});
+  ASSERT_TRUE(findings.ok()) << findings.status().message();
+  EXPECT_EQ(findings->Of("gains").repeats, "up to 2 runs");
+}
+
 struct Refusal {
   std::string from, to, says;
 };
 
 TEST(PaperTest, RefusesWithTheLine) {
   const std::vector<Refusal> refusals = {
+      {"name = \"scans\"", "name = \"../../x\"", "p.toml:1: name: \"../../x\" is not made of letters, digits"},
+      {"name = \"scans\"", "name = \"\"", "p.toml:1: name: \"\" is not made of letters, digits"},
+      {"name = \"scans\"", "name = \"-o\"", "p.toml:1: name: \"-o\" is not made of letters, digits"},
+      {"name = \"scans\"", "name = \"two scans\"", "p.toml:1: name: \"two scans\" is not made of letters, digits"},
+      {"id = \"gains\"", "id = \"a/b\"", "p.toml:27: tables[0].id: \"a/b\" is not made of letters, digits"},
+      {"values = [6, 12]", "values = [\"a\\u0007\", 12]",
+       "p.toml:25: sweep[0].values: \"a\\x07\" has a control character"},
+      {"title = \"Gains\"", "title = \"<!-- end of table -->\"",
+       "p.toml:28: tables[0].title: \"<!-- end of table -->\" has <!--, which is of the page's marks"},
+      {"name = \"gain\"", "name = \"gain -->\"", "p.toml:33: tables[0].columns[1].name: \"gain -->\" has -->"},
+      {"given = [\"\", 1.5]", "given = [\"a\\nb\", 1.5]",
+       "p.toml:32: tables[0].columns[0].given: \"a\\nb\" has a control character or newline"},
+      {"says = \"nearly all\"", "says = \"\"\"nearly\nall\"\"\"",
+       "p.toml:38: claims[0].says: \"nearly\\nall\" has a control character or newline"},
+      {"name = \"late\"", "name = \"late\\t\"", "p.toml:17: jobs[1].name: \"late\\t\" has a control character"},
+      {"name = \"late\"", "name = \"scan\"",
+       "p.toml:16: jobs[1].name: there are two classes of jobs with the name \"scan\""},
+      {"points = [6, 12]", "rows = [{ point = 6, decimals = 1 }, { point = 12, decimals = 3 }]",
+       "p.toml:33: tables[0].columns[1]: its rows have different `decimals`"},
+      {"points = [6, 12]\ncolumns = [\n  { name = \"paper\", given = [\"\", 1.5], decimals = 1 },\n"
+       "  { name = \"gain\", metric = \"makespan\", of = \"fair\", as = \"ratio\", against = { of = \"fair+delay\" } "
+       "},\n",
+       "rows = [{ point = 6, unit = \"s\" }, { point = 12, unit = \"minutes\" }]\ncolumns = [\n"
+       "  { name = \"ours\", metric = \"makespan\", of = \"fair\" },\n",
+       "p.toml:32: tables[0].columns[0]: its rows have different units"},
       {"title =", "titel =", "p.toml:3: paper.titel: there is no such key"},
       {"\"fair+delay\"]", "\"fair+delayed\"]", "p.toml:6: paper.schedulers: "},
       {"schedulers = [\"fair\", \"fair+delay\"]", "", "p.toml:2: paper.schedulers: name the schedulers"},
@@ -219,7 +265,21 @@ TEST(PaperTest, RefusesWithTheLine) {
       {"key = \"jobs.scan.maps\"", "key = \"jobs.scam.maps\"",
        "p.toml:22: sweep[0]: there is no class of jobs with the name \"scam\""},
       {"key = \"jobs.scan.maps\"", "key = \"jobs.maps\"", "p.toml:22: sweep[0]: \"jobs.maps\" does not name a class"},
-      {"key = \"jobs.scan.maps\"", "key = \"name.x\"", "p.toml:22: sweep[0]: \"name.x\" leads through \"name\""},
+      {"key = \"jobs.scan.maps\"", "key = \"stop_at.x\"\nset = { stop_at = 9 }",
+       "p.toml:22: sweep[0]: \"stop_at.x\" leads through \"stop_at\""},
+      {"key = \"jobs.scan.maps\"", "key = \"settings.delay.rack_wait\"",
+       "p.toml:24: sweep[0].key: \"settings.delay.rack_wait\" is not of the workload; a scheduler with other settings"},
+      {"key = \"jobs.scan.maps\"", "key = \"seed\"", "p.toml:24: sweep[0].key: \"seed\" is not of the workload"},
+      {"key = \"jobs.scan.maps\"", "key = \"paper.draws\"", "p.toml:24: sweep[0].key: \"paper.draws\" is of the paper"},
+      {"key = \"jobs.scan.maps\"", "keys = [\"name\"]", "p.toml:24: sweep[0].keys: \"name\" is of the paper"},
+      {"values = [6, 12]", "values = [6, 12]\nset = { \"claims.x\" = 1 }",
+       "p.toml:26: sweep[0].set: \"claims.x\" is of the paper"},
+      {"schedulers = [\"fair\", \"fair+delay\"]\n",
+       "[[schedulers]]\npolicy = \"fair\"\nset = { \"settings.delay.rack_wait\" = 1 }\n",
+       "p.toml:8: schedulers[0].set: \"settings.delay.rack_wait\" is not of the workload"},
+      {"[paper]", "seed = 3\n[paper]", "p.toml:2: seed: is not for a paper that is simulated"},
+      {"[cluster]", "draws = 1001\n[cluster]", "p.toml:7: paper.draws: "},
+      {"values = [6, 12]", "values = [6, 12]\ndraws = 1001", "p.toml:26: sweep[0].draws: "},
       {"key = \"jobs.scan.maps\"", "key = \"cluster..nodes\"", "p.toml:22: sweep[0]: \"cluster..nodes\" is not a key"},
       {"key = \"jobs.scan.maps\"", "", "p.toml:25: sweep[0].values: `key` and `values` go together"},
       {"values = [6, 12]", "values = []", "p.toml:25: sweep[0].values: not a list of values"},
@@ -261,6 +321,17 @@ TEST(PaperTest, RefusesWithTheLine) {
       {"at_least = 95", "", "p.toml:35: claims[0]: give one of at_least"},
       {"at_least = 95", "at_least = 95\nat_most = 98", "p.toml:35: claims[0]: give one of at_least"},
       {"at_least = 95", "within = [2, 1]", "p.toml:43: claims[0].within: the first number is the lower one"},
+      {"at_least = 95", "within = [nan, 1]", "p.toml:43: claims[0].within: a number that is not from -1e12 to 1e12"},
+      {"at_least = 95", "size = [1, inf]", "p.toml:43: claims[0].size: a number that is not from -1e12 to 1e12"},
+      {"at_least = 95", "effect = [nan, nan]", "p.toml:43: claims[0].effect: a number that is not from -1e12 to 1e12"},
+      {"at_least = 95", "at_least = nan", "p.toml:43: claims[0].at_least: "},
+      {"at_least = 95", "at_most = -inf", "p.toml:43: claims[0].at_most: "},
+      {"given = [\"\", 1.5]", "given = [\"\", 2e12]",
+       "p.toml:32: tables[0].columns[0].given: a number that is not from -1e12 to 1e12"},
+      {"at_least = 95\n",
+       "as = \"no more\"\nagainst = { sweep = \"fewer\", point = 2 }\nat_least = 95\n"
+       "[[sweep]]\nname = \"fewer\"\ndraws = 3\nkey = \"cluster.nodes\"\nvalues = [2]\n",
+       "p.toml:44: claims[0].against: is of 3 draws, and what it is compared with of 1; give both sweeps"},
       {"at_least = 95", "size = [2]", "p.toml:43: claims[0].size: not a list of two numbers"},
       {"at_least = 95", "effect = [2, -1]", "p.toml:43: claims[0].effect: half of the last digit is not below 0"},
       {"at_least = 95", "at_least = 95\nsetting = \"theirs\"",
@@ -284,9 +355,15 @@ TEST(PaperTest, AFigureThatNoRunHasIsToldWithItsPlace) {
 }
 
 TEST(PaperTest, OnlyAFileWithThatSectionIsAPaper) {
-  EXPECT_TRUE(IsPaper(kPaper));
-  EXPECT_FALSE(IsPaper("[cluster]\nnodes = 3\n"));
-  EXPECT_FALSE(IsPaper("[paper"));
+  const auto is_paper = [](const std::string& text, const std::string& name) {
+    const Result<bool> is = IsPaper(text, name);
+    return is.ok() ? *is ? "yes" : "no" : is.status().message();
+  };
+  EXPECT_EQ(is_paper(kPaper, "p.toml"), "yes");
+  EXPECT_EQ(is_paper("[cluster]\nnodes = 3\n", "p.toml"), "no");
+  EXPECT_EQ(is_paper("job0\t1\t2\n", "trace.tsv"), "no");
+  EXPECT_TRUE(is_paper("x = 1\ny =\n", "p.toml").starts_with("p.toml:2: ")) << is_paper("x = 1\ny =\n", "p.toml");
+  EXPECT_TRUE(is_paper("\n[paper]\ny\n", "p").starts_with("p:3: ")) << is_paper("\n[paper]\ny\n", "p");
 }
 
 // The files in the tree. The slow ones run for docs/schedulers/papers.md alone.
@@ -303,7 +380,9 @@ TEST(PapersTest, EveryFileCanBeRun) {
     if (file.path().extension() != ".toml") continue;
     const Result<std::string> text = ReadSimulation(file.path());
     ASSERT_TRUE(text.ok()) << text.status().message();
-    if (!IsPaper(*text)) continue;  // a testbed, or a workload beside a paper
+    const Result<bool> is_paper = IsPaper(*text, file.path());
+    ASSERT_TRUE(is_paper.ok()) << is_paper.status().message();
+    if (!*is_paper) continue;  // a testbed, or a workload beside a paper
     const Result<Paper> paper = LoadPaper(file.path());
     EXPECT_TRUE(paper.ok()) << paper.status().message();
   }

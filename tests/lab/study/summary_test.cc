@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -135,6 +137,19 @@ TEST(SeedsTest, TheNumberOfThreadsMakesNoDifference) {
   }
 }
 
+// In a thread of its own or in the caller's, it ends neither.
+TEST(SeedsTest, WhatASeedThrowsIsItsFailure) {
+  const auto run = [](const Options& options) -> Result<Findings> {
+    if (options.seed == 5) throw std::bad_alloc();
+    if (options.seed == 7) throw std::length_error("too long");
+    return Findings{};
+  };
+  for (const std::uint32_t threads : {1U, 3U}) {
+    EXPECT_EQ(RunSeeds(run, {.seed = 4}, 5, threads).status().message(), "seed 5: out of memory");
+    EXPECT_EQ(RunSeeds(run, {.seed = 6}, 3, threads).status().message(), "seed 7: too long");
+  }
+}
+
 constexpr const char* kPage =
     "Before.\n"
     "<!-- table e/one -->\nold\nrows\n<!-- end of table -->\n"
@@ -142,6 +157,17 @@ constexpr const char* kPage =
     "<!-- table e/two -->\n<!-- end of table -->\n"
     "<!-- table f/one -->\nkept\n<!-- end of table -->\n"
     "After.\n";
+
+TEST(PageTest, LinesEndWithReturnsOrWithoutAnything) {
+  const Result<std::string> returns =
+      PutTables("a\r\n<!-- table e/one -->\r\nold\r\n<!-- end of table -->\r\nb\r\n", {{"e/one", "n\nm\n"}});
+  ASSERT_TRUE(returns.ok()) << returns.status().message();
+  EXPECT_EQ(*returns, "a\r\n<!-- table e/one -->\r\nn\r\nm\r\n<!-- end of table -->\r\nb\r\n");
+  const Result<std::string> last = PutTables("<!-- table e/one -->\n<!-- end of table -->", {{"e/one", "n\n"}});
+  ASSERT_TRUE(last.ok()) << last.status().message();
+  EXPECT_EQ(*last, "<!-- table e/one -->\nn\n<!-- end of table -->");
+  EXPECT_FALSE(PutTables("<!-- table e/one -->", {{"e/one", "n\n"}}).ok());
+}
 
 TEST(PageTest, PutsTablesInTheirPlacesAndKeepsTheRest) {
   const Result<std::string> page = PutTables(kPage, {{"e/one", "new\n"}, {"e/two", "2\n"}});

@@ -31,6 +31,10 @@ TEST(ReportTest, WritesMarkdown) {
             "| ten | - | 26.2 |\n");
 }
 
+TEST(ReportTest, ABarDoesNotEndACellOfMarkdown) {
+  EXPECT_EQ(FormatMarkdown({"id", "", {{"a|b", false}}, {{"c | d"}}}), "| a\\|b |\n|---|\n| c \\| d |\n");
+}
+
 TEST(ReportTest, WritesJsonOfASeedWithNullForWhatIsAbsent) {
   const Findings findings{{Sample()}, {{"gain", "about half", 0.5, Ratio(""), AtMost(1)}}};
   EXPECT_EQ(FormatJson("e", "paper", 7, findings),
