@@ -1,4 +1,4 @@
-// The lines of a journal, for code that runs the journal through an engine again. Private to schedulers/sim. Thread
+// The lines of a journal, for code that runs the journal through an engine again. Private to lab. Thread
 // rule: free functions, any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 // RunState: the state of one run that the simulator shares with its models of maps (map_model.h) and reduces
-// (reduce_model.h): the time, the network, the engine, and the running attempts. Private to schedulers/sim. Thread
+// (reduce_model.h): the time, the network, the engine, and the running attempts. Private to lab. Thread
 // rule: one thread.
 //
 // Each attempt of a task is in a slot of `attempts`, linked from its task and from its node. A timer or flow names the

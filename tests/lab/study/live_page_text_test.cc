@@ -1,6 +1,4 @@
 // The page of live papers, from documents that are written here.
-#include "lab/study/live_page.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/local_place.h"
+#include "lab/study/live_page.h"
 
 namespace millrace::sim::experiments {
 namespace {
