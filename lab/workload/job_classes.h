@@ -1,5 +1,5 @@
 // The classes of jobs of a workload file ([[jobs]]), their arrivals and the data that they read ([data.NAME]). Private
-// to schedulers/sim. Thread rule: free functions, any thread.
+// to lab/workload. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
