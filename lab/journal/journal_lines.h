@@ -1,5 +1,5 @@
-// The lines of a journal, for code that runs the journal through an engine again. Private to lab. Thread
-// rule: free functions, any thread.
+// The lines of a journal, for code that runs the journal through an engine again. Private to lab/journal.
+// Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>

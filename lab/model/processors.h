@@ -1,4 +1,4 @@
-// Processors: the cores of machines, shared by the attempts that compute on them. Private to lab.
+// Processors: the cores of machines, shared by the attempts that compute on them. Private to lab/model.
 //
 // Work that takes `alone` microseconds on an idle machine, and keeps `cores` cores busy for that time, is modelled as
 // max(1, cores) threads. A fraction of a thread is a thread that has work for that part of the time. The threads of a

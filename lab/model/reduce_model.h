@@ -1,5 +1,5 @@
 // ReduceModel: the copying of map outputs by simulated reduces, their waits for compute permits, and the map outputs
-// that nodes keep. Private to lab. Thread rule: one thread.
+// that nodes keep. Private to lab/model. Thread rule: one thread.
 //
 // A reduce copies in batches. A batch is all outputs that are ready and that the reduce has not looked at, in one flow.
 // While maps are running, the reduce waits until a twentieth of the outputs is new. With up to 39 maps, it waits for

@@ -1,6 +1,6 @@
 // RunState: the state of one run that the simulator shares with its models of maps (map_model.h) and reduces
-// (reduce_model.h): the time, the network, the engine, and the running attempts. Private to lab. Thread
-// rule: one thread.
+// (reduce_model.h): the time, the network, the engine, and the running attempts. Private to
+// lab/model. Thread rule: one thread.
 //
 // Each attempt of a task is in a slot of `attempts`, linked from its task and from its node. A timer or flow names the
 // slot and its generation, so that the end of the timer or flow is void if the attempt was killed before.
