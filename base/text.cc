@@ -85,6 +85,15 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+std::string Joined(const std::vector<std::string>& parts, std::string_view between) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += between;
+    text += parts[i];
+  }
+  return text;
+}
+
 Status CheckLength(std::string_view what, std::string_view text, std::size_t most) {
   if (text.size() <= most) return Status::Ok();
   return Invalid(std::string(what) + " has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(most) +

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/status.h"
@@ -24,6 +26,18 @@ namespace millrace {
 // backslashes escaped as well, and a name of more than `longest` bytes is shortened in the middle: "abc...xyz" (4000
 // bytes).
 [[nodiscard]] std::string Quote(std::string_view name, std::size_t longest = 80);
+
+// Returns the parts, with `between` between any two.
+[[nodiscard]] std::string Joined(const std::vector<std::string>& parts, std::string_view between);
+
+// Returns the values as printf writes them. The text has at most 255 bytes.
+template <class... Values>
+  requires(std::is_scalar_v<Values> && ...)
+[[nodiscard]] std::string Formatted(const char* format, Values... values) {
+  char text[256];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
 
 // Returns kInvalid if the text has more than `most` bytes; `what` begins the message, as in "the job's name".
 [[nodiscard]] Status CheckLength(std::string_view what, std::string_view text, std::size_t most);

@@ -8,7 +8,7 @@ if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Dev CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1")
-set(CMAKE_CXX_FLAGS_RELEASE "-O3")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")  # MillraceTargets.cmake: HOT and COLD
 
 # What the code of Millrace and of jobs is compiled with on each kind of machine. x86: the hash of the map side and the
 # scanners of words and literals have forms for this level (any server since 2013), and plain ones for other machines.

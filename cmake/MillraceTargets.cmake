@@ -19,9 +19,9 @@ function(millrace_folder target folder)
 endfunction()
 
 # millrace_units(OUT TARGET FILES FILE.cc ... [ALONE FILE.cc ...]): what the compiler is given for these files of TARGET.
-# With MILLRACE_UNITY that is one unit for up to eight files, which parses their headers once: a build from nothing takes
-# less than half the time. The name of a helper in an unnamed namespace is then to be the only one of its unit; ALONE are
-# files that cannot keep to that. A unit includes its files by paths that are relative to it, so that what ccache knows
+# With MILLRACE_UNITY that is one unit for up to 24 files, which parses their headers and instantiates their templates
+# once: a build from nothing takes less than half the time. The name of a helper in an unnamed namespace is then to be the
+# only one of its unit; ALONE are files that cannot keep to that. A unit includes its files by paths that are relative to it, so that what ccache knows
 # from one clone serves another. TARGET_files, which nothing builds, holds each file with the options of TARGET: for editors
 # and tests/lint, which read compile_commands.json.
 function(millrace_units out target)
@@ -38,7 +38,7 @@ function(millrace_units out target)
   list(REMOVE_ITEM units ${together})
   list(APPEND units ${ARG_ALONE})
   set(folder ${PROJECT_BINARY_DIR}/unity)
-  math(EXPR number "(${count} + 7) / 8")
+  math(EXPR number "(${count} + 23) / 24")
   foreach(index RANGE 1 ${number})
     math(EXPR begin "(${index} - 1) * ${count} / ${number}")
     math(EXPR length "${index} * ${count} / ${number} - ${begin}")
@@ -64,15 +64,22 @@ function(millrace_units out target)
   set(${out} ${units} PARENT_SCOPE)
 endfunction()
 
-# millrace_library(TARGET [FACE] FOLDER f SOURCES FILE.cc ... [ALONE FILE.cc ...] LINKS x y ... [PRIVATE_LINKS z ...])
+# millrace_library(TARGET [FACE] [HOT|COLD] FOLDER f SOURCES FILE.cc ... [ALONE FILE.cc ...] LINKS x y ... [PRIVATE_LINKS z ...])
+# HOT: its loops pass over every byte or record, so it is optimised as far as it goes. COLD: it runs a few times a command
+# or call (arguments, messages, tables), so the time of its compilation counts more.
 # FACE: who links it may include its headers and none of what it links. Its headers need those, so the compiler finds
 # them all the same; tests/docs/check_folders holds the includes of the folders that link a face to it.
 function(millrace_library target)
-  cmake_parse_arguments(ARG "FACE" "FOLDER" "SOURCES;ALONE;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "FACE;HOT;COLD" "FOLDER" "SOURCES;ALONE;LINKS;PRIVATE_LINKS" ${ARGN})
   if(ARG_SOURCES)
     millrace_units(units ${target} FILES ${ARG_SOURCES} ALONE ${ARG_ALONE})
     add_library(${target} STATIC ${units})
     target_link_libraries(${target} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+    if(ARG_HOT)
+      millrace_hot(${target})
+    elseif(ARG_COLD)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${ARG_LINKS})
@@ -83,6 +90,11 @@ function(millrace_library target)
   endif()
   set_property(GLOBAL APPEND_STRING PROPERTY MILLRACE_LINK_SETS
                "${target} ${ARG_FOLDER} ${ARG_LINKS} ${ARG_PRIVATE_LINKS}\n")
+endfunction()
+
+# millrace_hot(TARGET): as millrace_library has it.
+function(millrace_hot target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
 # millrace_write_link_sets(FILE): a line for each library so far: its name, its folder, what it links; and a line "FACE
@@ -126,7 +138,7 @@ function(millrace_schema target)
   list(GET ARG_FILES 0 first)
   get_filename_component(folder ${first} DIRECTORY)
   set_property(GLOBAL APPEND_STRING PROPERTY MILLRACE_LINK_SETS "${target} ${folder} ${ARG_LINKS}\n")
-  target_compile_options(${target} PRIVATE -w)
+  target_compile_options(${target} PRIVATE -w $<$<CONFIG:Release>:-O1>)
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   if(ARG_RPC)
     target_link_libraries(${target} PUBLIC ${ARG_LINKS} CapnProto::capnp-rpc)

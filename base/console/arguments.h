@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "base/status.h"
 
 namespace millrace::console {
+
+// The most operands of a command that has no limit.
+inline constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
 
 class Arguments {
  public:

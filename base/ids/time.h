@@ -11,6 +11,7 @@ using Micros = std::int64_t;
 
 inline constexpr Micros kMillisecond = 1'000;
 inline constexpr Micros kSecond = 1'000'000;
+inline constexpr double kMicrosPerSecond = 1e6;  // for what is computed in doubles
 inline constexpr Micros kMinute = 60 * kSecond;
 inline constexpr Micros kHour = 60 * kMinute;
 

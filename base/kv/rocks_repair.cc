@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-Status Copy(const std::string& from, const std::string& to) {
+Status CopyDirectory(const std::string& from, const std::string& to) {
   MILLRACE_TRY(RemoveTree(to));
   std::error_code error;
   std::filesystem::copy(from, to, std::filesystem::copy_options::recursive, error);
@@ -27,11 +27,11 @@ Result<std::unique_ptr<rocksdb::DB>> Salvage(const std::string& from, const std:
   options.create_if_missing = false;
   options.track_and_verify_wals_in_manifest = false;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  MILLRACE_TRY(Copy(from, copy));
+  MILLRACE_TRY(CopyDirectory(from, copy));
   Result<std::unique_ptr<rocksdb::DB>> db = rocks::OpenDatabase(options, copy);
   *method = "all operations in order, up to the first that is lost or damaged";
   if (db.ok()) return db;
-  MILLRACE_TRY(Copy(from, copy));
+  MILLRACE_TRY(CopyDirectory(from, copy));
   const std::string what = "repair database " + copy;
   MILLRACE_TRY(rocks::FromRocks(rocksdb::RepairDB(copy, options), what));
   *method = "whatever tables and logs can be read; operations in between may be missing";
@@ -155,7 +155,7 @@ std::string DifferenceFrom(const std::string& mirror, const rocks::Digest& of_fi
 // Takes the second copy of the database.
 Status TakeMirror(const std::string& mirror, const std::string& copy, RepairFacts* facts, const LookAtState& look) {
   MILLRACE_TRY(rocks::CheckEnd(mirror));
-  MILLRACE_TRY(Copy(mirror, copy));
+  MILLRACE_TRY(CopyDirectory(mirror, copy));
   MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), copy));
   facts->method = "everything that its second copy in " + mirror + " has";
   facts->operations = db->GetLatestSequenceNumber();

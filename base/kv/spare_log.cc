@@ -11,12 +11,12 @@
 namespace millrace {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x3176736d;  // "msv1"
+constexpr std::uint32_t kBatchMagic = 0x3176736d;  // "msv1"
 constexpr std::size_t kHeaderBytes = 32;
 
 std::string HeadOf(std::uint64_t length, std::uint64_t after, std::uint64_t index) {
   Encoder out;
-  out.U32(kMagic);
+  out.U32(kBatchMagic);
   out.U64(length);
   out.U64(after);
   out.U64(index);
@@ -51,7 +51,7 @@ std::optional<WriteBatch> SpareLog::Next(std::string_view bytes) {
   const std::uint64_t length = in.U64(), after = in.U64(), index = in.U64();
   const std::uint32_t crc = in.U32();
   const std::string_view payload = in.Raw(length);
-  if (in.failed() || magic != kMagic || index != batches_.size() || (!empty() && after != after_)) return std::nullopt;
+  if (in.failed() || magic != kBatchMagic || index != batches_.size() || (!empty() && after != after_)) return std::nullopt;
   if (crc != Crc32c(HeadOf(length, after, index) + std::string(payload))) return std::nullopt;
   Decoder of(payload);
   WriteBatch batch;

@@ -159,7 +159,7 @@ int Conclude(const Invocation& invocation, const job::ClusterStatus& status) {
   return risk == status.warnings.end() ? kDone : fail(risk->line, RisksOf(status), console::kAtRisk);
 }
 
-int ShowStatus(const Invocation& invocation, const Words& args) {
+int ShowClusterStatus(const Invocation& invocation, const Words& args) {
   console::Arguments arguments("cluster status", "",
                                "Shows how the cluster is: nodes, slots, disks, files, blocks, jobs and versions. The "
                                "exit status is 1 if data is missing or the cluster does not work, else 4 if something "
@@ -187,6 +187,6 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
 
 }  // namespace
 
-std::vector<Verb> ClusterVerbs() { return {{"status", "how the cluster is, and what is wrong", ShowStatus, {}}}; }
+std::vector<Verb> ClusterVerbs() { return {{"status", "how the cluster is, and what is wrong", ShowClusterStatus, {}}}; }
 
 }  // namespace millrace::cli

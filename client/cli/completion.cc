@@ -8,12 +8,6 @@
 namespace millrace::cli {
 namespace {
 
-std::string Joined(const Words& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 // Names come from others: a file of the cluster may be called `$(rm -r ~)`. So no word is expanded here: names are read
 // into an array, compared as text, and quoted. Whatever changes here is held to that by completion_test.cc.
 constexpr const char* kScript = R"bash(# Completion of millrace in bash: source <(millrace completion bash)
@@ -113,7 +107,7 @@ complete -F _millrace millrace
 std::string BashCompletion(const std::vector<Verb>& verbs) {
   std::string below;
   for (const Verb& verb : verbs) {
-    if (!verb.below.empty()) below += "    " + verb.name + ") below=(" + Joined(verb.below) + ") ;;\n";
+    if (!verb.below.empty()) below += "    " + verb.name + ") below=(" + Joined(verb.below, " ") + ") ;;\n";
   }
   std::string text = kScript;
   const auto fill = [&text](std::string_view place, const std::string& with) {

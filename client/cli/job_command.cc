@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -18,10 +17,9 @@ namespace millrace::cli {
 namespace {
 
 using console::Arguments;
+using console::kAnyNumber;
 using console::Printer;
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 // Every verb but list begins with this: one job that the command line names, and a connection.
 struct OneJob {
@@ -76,7 +74,7 @@ std::string WaitLines(const Waits& waits) {
   return text;
 }
 
-int ShowStatus(const Invocation& invocation, const Words& args) {
+int ShowJobStatus(const Invocation& invocation, const Words& args) {
   Arguments arguments("job status", "JOB", "Shows how far a job has got.");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON object");
@@ -103,7 +101,7 @@ int Wait(const Invocation& invocation, const Words& args) {
   std::string timeout;
   arguments.Flag("--json", &json, "print the final state of each as JSON, on a line of its own");
   arguments.Text("--timeout", &timeout, "wait for this long at most, such as 10m; the jobs go on");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAnyNumber)) return *status;
   const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
   if (!jobs.ok()) return invocation.Fail("job wait", jobs.status(), kWrongUsage);
   Reporting reporting{.json = json, .what = "job wait"};
@@ -131,7 +129,7 @@ int Kill(const Invocation& invocation, const Words& args) {
   arguments.Example("12 13 --reason 'wrong input'");
   std::string reason;
   arguments.Text("--reason", &reason, "the reason that the job's status shows");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAnyNumber)) return *status;
   const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
   if (!jobs.ok()) return invocation.Fail("job kill", jobs.status(), kWrongUsage);
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
@@ -216,7 +214,7 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
 std::vector<Verb> JobVerbs() {
   return {
       {"list", "the jobs that the master remembers", ListJobs, {}},
-      {"status", "how far a job has got", ShowStatus, {}},
+      {"status", "how far a job has got", ShowJobStatus, {}},
       {"tasks", "a table of a job's attempts", ListTasks, {}},
       {"wait", "wait until a job has ended", Wait, {}},
       {"kill", "end a job", Kill, {}},

@@ -24,7 +24,7 @@ Result<AttemptId> AttemptOf(JobId job, const std::string& word) {
 
 constexpr std::int64_t kMostLines = 1'000'000;
 
-struct Wanted {
+struct LogChoice {
   bool out = false, err = false;
   bool only_failed = false;
   std::int64_t last_lines = -1;  // of each stream; -1: all
@@ -48,7 +48,7 @@ Status PrintLog(job::JobClient& client, const AttemptId& attempt, job::LogStream
   return Status::Ok();
 }
 
-Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted, Printer& out) {
+Status PrintLogs(job::JobClient& client, const AttemptId& attempt, LogChoice wanted, Printer& out) {
   if (wanted.out) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStdout, wanted.last_lines, out));
   if (wanted.err) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStderr, wanted.last_lines, out));
   return out.Flush();
@@ -64,7 +64,7 @@ Result<bool> Runs(job::JobClient& client, const AttemptId& attempt) {
 }
 
 // Prints what the attempt prints until it has ended. What it prints last is there when it has.
-Status FollowLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted, Printer& out) {
+Status FollowLogs(job::JobClient& client, const AttemptId& attempt, LogChoice wanted, Printer& out) {
   constexpr int kAskEveryMs = 500;
   const auto print = [&out](std::string_view piece) { out << piece; };
   std::uint64_t of_out = 0, of_err = 0;
@@ -88,7 +88,7 @@ Status FollowLogs(job::JobClient& client, const AttemptId& attempt, Wanted wante
 
 // Prints the logs of all attempts that are wanted. One that cannot be fetched, because its worker is gone, does not
 // hide the others.
-int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wanted wanted, Printer& out) {
+int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, LogChoice wanted, Printer& out) {
   const Result<std::vector<AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
   int status = kDone;
@@ -104,7 +104,7 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wa
   return status;
 }
 
-int PrintFailedOfAll(const Invocation& invocation, job::JobClient& client, Wanted wanted, Printer& out) {
+int PrintFailedOfAll(const Invocation& invocation, job::JobClient& client, LogChoice wanted, Printer& out) {
   const Result<std::vector<JobStatus>> jobs = client.List(false);
   if (!jobs.ok()) return invocation.Fail("job logs", jobs.status());
   int status = kDone;
@@ -147,7 +147,7 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job logs", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Wanted wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines};
+  const LogChoice wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines};
   Printer out(invocation.console);
   if (operands.empty()) return PrintFailedOfAll(invocation, client, wanted, out);
   if (!one) return PrintAll(invocation, client, *job, wanted, out);

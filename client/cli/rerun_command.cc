@@ -29,7 +29,7 @@ namespace {
 constexpr const char* kRerunVerb = "job rerun";
 constexpr int kNotStarted = 127;  // as a shell has it
 
-struct Wanted {
+struct Rerun {
   AttemptId attempt;
   std::string program;  // empty: the executable of the job
   std::string output;   // empty: dropped
@@ -37,7 +37,7 @@ struct Wanted {
 };
 
 // Returns the exit status of the command if it is done.
-std::optional<int> Parse(const Invocation& invocation, const Words& args, Wanted* wanted) {
+std::optional<int> Parse(const Invocation& invocation, const Words& args, Rerun* wanted) {
   console::Arguments arguments(
       kRerunVerb, "ATTEMPT --local [-- WRAPPER...]",
       "Runs a map attempt again, alone on this machine: its executable on its input, with its options. It reads the "
@@ -101,7 +101,7 @@ Status FetchExecutable(dfs::DfsClient& files, const StoredExecutable& stored, co
 }
 
 // Returns the words that run the attempt. The files that they name lie in `directory`.
-Result<Words> Fetch(const Invocation& invocation, const Wanted& wanted, const std::string& directory) {
+Result<Words> Fetch(const Invocation& invocation, const Rerun& wanted, const std::string& directory) {
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, invocation.Connect());
   MILLRACE_ASSIGN(const job::MapLaunch launch, job::JobClient(*files).GetMapLaunch(wanted.attempt, invocation.master));
   std::string program = wanted.program;
@@ -149,7 +149,7 @@ Result<int> RunInForeground(const Words& words) {
 }  // namespace
 
 int RerunCommand(const Invocation& invocation, const Words& args) {
-  Wanted wanted;
+  Rerun wanted;
   if (const std::optional<int> status = Parse(invocation, args, &wanted)) return *status;
   const std::string what = std::string(kRerunVerb) + " " + ToText(wanted.attempt);
   const Result<TempDir> directory = TempDir::Make("millrace-rerun-");

@@ -30,7 +30,6 @@ namespace {
 
 constexpr std::int64_t kMostReducers = 1000;
 constexpr Micros kDay = 24 * 3600 * kSecond;
-constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 // Options of the engine that have a flag, which prevails over -D.
 struct EngineFlag {
@@ -279,7 +278,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   // In no group, so that the help does not list it: `local run` gives it.
   arguments.options().add_option("--shown-output", options->shown_output)->group("");
   arguments.options().add_flag("--step", options->step)->group("");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, kAll)) {
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, console::kAnyNumber)) {
     const std::optional<std::string> job = JobToExplain(args, invocation.directory());
     return *status == kDone && job ? ExplainJob(invocation, *job) : *status;
   }

@@ -22,12 +22,6 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 using View = job::SchedulerView;
 
-std::string Joined(const Words& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 std::string MoreOf(std::uint32_t count) { return count == 0 ? "" : "and " + std::to_string(count) + " more\n"; }
 
 // "34 us an event, 1.2 s in all; the master has used 3.4 s of processors"
@@ -116,7 +110,7 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
   std::vector<Words> rows{{"SCHEDULER", "PARTS", "WHAT IT DOES"}};
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
     if (json) list.Add(ToJson(policy));
-    rows.push_back({policy.name, Joined(policy.parts), policy.one_line});
+    rows.push_back({policy.name, Joined(policy.parts, " "), policy.one_line});
   }
   if (json) {
     list.Close();

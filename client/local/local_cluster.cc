@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::chrono::seconds kStopPatience{5};
 constexpr std::chrono::seconds kStartPatience{60};  // for one daemon more to be ready
-constexpr int kWrongUsage = 2;
+constexpr int kUsageStatus = 2;
 constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 30;
 
 std::vector<std::string> MasterSettings(const ClusterOptions& options, const std::string& directory) {
@@ -182,7 +182,7 @@ Status LocalCluster::Ended(const std::string& name, const Result<int>& status) c
   const std::string said = LastLine(name);
   const std::string message =
       "the " + name + " ended with exit status " + std::to_string(*status) + (said.empty() ? "" : ": " + said);
-  return *status == kWrongUsage ? Invalid(message) : Unavailable(message);
+  return *status == kUsageStatus ? Invalid(message) : Unavailable(message);
 }
 
 Status LocalCluster::AwaitFile(const std::string& name, const std::string& daemon, Signals& signals) {

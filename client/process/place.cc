@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t kMost = 1024;
+constexpr std::size_t kLongestPlace = 1024;
 
 // Appends the text to out[0, *size), without what could break a line.
 void Append(std::string_view text, std::span<char> out, std::size_t* size) {
@@ -60,7 +60,7 @@ std::size_t ReducePlace::Write(std::span<char> out) const {
 }
 
 std::string Place::Text() const {
-  std::string text(kMost, '\0');
+  std::string text(kLongestPlace, '\0');
   text.resize(Write(text));
   return text;
 }

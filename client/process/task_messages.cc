@@ -107,8 +107,8 @@ void Encode(const TaskOutput& output, wire::Output::Builder out) {
 }
 
 std::string OneLine(std::string text) {
-  constexpr std::size_t kMost = 4096;
-  if (text.size() > kMost) text.resize(kMost);
+  constexpr std::size_t kLongestLine = 4096;
+  if (text.size() > kLongestLine) text.resize(kLongestLine);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }

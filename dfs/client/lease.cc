@@ -10,7 +10,7 @@
 namespace millrace::dfs {
 namespace {
 
-wire::NameService::Client Names(capnp::Capability::Client bootstrap) {
+wire::NameService::Client NameServiceOf(capnp::Capability::Client bootstrap) {
   return bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService();
 }
 
@@ -27,7 +27,7 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
   std::unique_ptr<Lease> lease(new Lease(std::move(connection), options, path));
   MILLRACE_TRY(lease->connection_->Call(
       "create " + Quote(path), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext& io) {
-        auto request = Names(bootstrap).createRequest();
+        auto request = NameServiceOf(bootstrap).createRequest();
         request.setPath(ToData(path));
         request.setReplication(write.replication);
         request.setBlockSize(write.block_size);
@@ -73,7 +73,7 @@ kj::Promise<void> Lease::Keep(MasterConnection& connection, Held& held, std::uin
 }
 
 kj::Promise<void> Lease::Resume(capnp::Capability::Client bootstrap, Held& held, std::uint64_t file) {
-  auto request = Names(bootstrap).resumeRequest();
+  auto request = NameServiceOf(bootstrap).resumeRequest();
   request.setFile(file);
   return request.send().then(
       [&held](capnp::Response<wire::NameService::ResumeResults>&& response) { held.lease = response.getLease(); });
@@ -149,7 +149,7 @@ Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
   // An earlier try may have succeeded and its answer been lost. Then the file stands under its path with our id.
   bool ours = false;
   MILLRACE_TRY(connection_->Call("stat " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
-    auto request = Names(bootstrap).statRequest();
+    auto request = NameServiceOf(bootstrap).statRequest();
     request.setPath(ToData(path_));
     return request.send().then([&](capnp::Response<wire::NameService::StatResults>&& response) {
       ours = response.getStatus().getId() == file_;

@@ -11,9 +11,9 @@ namespace millrace::dfs {
 namespace {
 
 std::string Describe(const BlockContent& content) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
   std::string text = std::to_string(content.length) + " bytes with checksum ";
-  for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[content.crc >> shift & 15];
+  for (int shift = 28; shift >= 0; shift -= 4) text += kHexDigits[content.crc >> shift & 15];
   return text;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <set>
 
@@ -18,12 +17,6 @@ namespace millrace::compare {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 // Returns "18.3 s in place of 46.3 s: 0.41 times as much (95%: 0.38 to 0.45)".
 std::string Effect(const Metric& metric, double before, double after, const sim::Comparison& comparison) {

@@ -1,11 +1,11 @@
 // The forms of a Beside: JSON, CSV, a table, lines.
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "lab/beside/beside.h"
+#include "base/text.h"
 #include "lab/measure/csv.h"
 #include "lab/report/numbers.h"
 
@@ -14,22 +14,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMicros = 1e6, kPercent = 100;
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
+constexpr double kPercent = 100;
 
 std::string Percent(double share) { return Formatted("%+.1f%%", share * kPercent); }
 
 Json CostJson(const TaskCost& cost) {
   if (cost.attempts == 0) return nullptr;
   return {{"attempts", cost.attempts},
-          {"latency", Exact(cost.latency / kMicros)},
+          {"latency", Exact(cost.latency / kMicrosPerSecond)},
           {"scale", Exact(cost.scale)},
-          {"cpu", cost.cpu >= 0 ? Exact(cost.cpu / kMicros) : Json()}};
+          {"cpu", cost.cpu >= 0 ? Exact(cost.cpu / kMicrosPerSecond) : Json()}};
 }
 
 Json RateJson(double rate) { return rate > 0 ? Exact(rate) : Json(); }
@@ -50,10 +44,10 @@ Json ParametersJson(const Beside& beside) {
           {"node_bandwidth", RateJson(beside.costs.node_bandwidth)},
           {"rack_bandwidth", RateJson(beside.costs.rack_bandwidth)},
           {"datacenter_bandwidth", RateJson(beside.costs.datacenter_bandwidth)},
-          {"lateness", Exact(beside.costs.lateness / kMicros)},
-          {"follow_delay", Exact(beside.costs.follow_delay / kMicros)},
-          {"process_start", Exact(beside.costs.process_start / kMicros)},
-          {"task_latency", Exact(beside.costs.task_latency / kMicros)},
+          {"lateness", Exact(beside.costs.lateness / kMicrosPerSecond)},
+          {"follow_delay", Exact(beside.costs.follow_delay / kMicrosPerSecond)},
+          {"process_start", Exact(beside.costs.process_start / kMicrosPerSecond)},
+          {"task_latency", Exact(beside.costs.task_latency / kMicrosPerSecond)},
           {"cores_share", Exact(beside.costs.cores_share)},
           {"links_not_there", beside.links_not_there}};
 }

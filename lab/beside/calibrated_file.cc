@@ -1,22 +1,14 @@
 #include "lab/beside/calibrated_file.h"
 
-#include <cstdio>
 #include <map>
 #include <set>
 #include <vector>
 
+#include "base/text.h"
 #include "base/toml_value.h"
 
 namespace millrace::compare {
 namespace {
-
-constexpr double kMicros = 1e6;
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 // What happens to the lines of a text, which count from 1.
 struct Edits {
@@ -38,7 +30,7 @@ void Edit(const toml::table& table, const ClassCost& cost, double time_factor, c
   const TaskCost &map = cost.of[TaskKind::kMap], &reduce = cost.of[TaskKind::kReduce];
   if (map.attempts == 0) return;
   const auto time = [&](const char* key, const TaskCost& of) {
-    return std::string(key) + " = \"" + Formatted("%.4f", of.taken / kMicros / time_factor) + "s\"\n";
+    return std::string(key) + " = \"" + Formatted("%.4f", of.taken / kMicrosPerSecond / time_factor) + "s\"\n";
   };
   std::string added = "# " + comment + "\n" + time("map_time", map);
   Remove(table, {"map_time", "map_rate"}, edits);

@@ -1,6 +1,5 @@
 #include "lab/command/calibrate.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/file.h"
@@ -13,14 +12,8 @@
 namespace millrace::compare {
 namespace {
 
-constexpr int kRuns = 3;
+constexpr int kCalibrationRuns = 3;
 constexpr const char* kScheduler = "fifo";  // any will do: there is one job at a time
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 Status CheckSucceeded(const RunOutcome& outcome) {
   for (const sim::JobRow& job : outcome.result.jobs) {
@@ -32,7 +25,7 @@ Status CheckSucceeded(const RunOutcome& outcome) {
 
 Result<std::vector<RunOutcome>> MakeMeasuredRuns(Arena& arena, std::uint64_t seed) {
   std::vector<RunOutcome> outcomes;
-  for (int run = 0; run <= kRuns; ++run) {
+  for (int run = 0; run <= kCalibrationRuns; ++run) {
     MILLRACE_ASSIGN(RunOutcome outcome, arena.Run({{kScheduler, kScheduler}, seed}));
     MILLRACE_TRY(CheckSucceeded(outcome));
     if (run > 0) outcomes.push_back(std::move(outcome));  // the first was for the warmth
@@ -70,7 +63,7 @@ Result<std::string> Calibrate(Calibration calibration) {
   for (const RunOutcome& outcome : outcomes) runs.push_back({&file, &outcome});
   const Costs costs = MeasureCosts(runs, arena->Nodes());
   const std::string comment = "Measured by `millrace compare --calibrate` (--on " + where +
-                              "), the job being alone: the means of " + std::to_string(kRuns) + " runs.";
+                              "), the job being alone: the means of " + std::to_string(kCalibrationRuns) + " runs.";
   MILLRACE_ASSIGN(const std::string text, WithMeasuredTimes(calibration.text, workload, costs, comment));
   MILLRACE_TRY(WriteAll(target.fd(), text, calibration.target));
   MILLRACE_TRY(target.Commit());

@@ -41,7 +41,7 @@ using console::kUnreachable;
 using console::kWrongUsage;
 using console::Printer;
 
-constexpr const char* kVerb = "compare";
+constexpr const char* kCompareVerb = "compare";
 constexpr std::int64_t kMostRepeats = 1'000;
 constexpr std::uint32_t kRepeatLive = 8, kRepeatSimulated = 30;
 constexpr std::size_t kMostHeadlines = 3, kMostPapers = 1'000;
@@ -241,7 +241,7 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
   subject.nodes = prepared.arena->Nodes();
   subject.workload_name = file.workload.name;
   subject.workload_text = source.text();
-  FillSubject(kVerb, args, &subject);
+  FillSubject(kCompareVerb, args, &subject);
   Design& design = prepared.design;
   design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
   design.seed = file.seed;
@@ -315,15 +315,15 @@ Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& p
 int Compare(const Invocation& invocation, const CompareWords& words, Prepared& prepared) {
   Result<RunStore> store =
       RunStore::Open(words.directory, prepared.conditions, prepared.design, prepared.subject.nodes.size(), words.force);
-  if (!store.ok()) return invocation.FailToStart(kVerb, store.status());
+  if (!store.ok()) return invocation.FailToStart(kCompareVerb, store.status());
   if (const Status removed = RemoveOldForms(words.directory, *store); !removed.ok())
-    return invocation.FailToStart(kVerb, removed);
+    return invocation.FailToStart(kCompareVerb, removed);
   RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), SteadyMicros);
   const Result<Making> made = MakeAllRuns(&prepared, *store, progress);
   progress.Clear();
   if (!made.ok()) {
     const bool gone = made.status().code() == StatusCode::kUnavailable;
-    return invocation.Fail(kVerb, made.status(), gone ? kUnreachable : kFailed);
+    return invocation.Fail(kCompareVerb, made.status(), gone ? kUnreachable : kFailed);
   }
   if (*made == Making::kStopped) {
     console::SayLine(invocation.console, "stopped with " + std::to_string(RunsLeft(prepared.design, *store)) +
@@ -331,7 +331,7 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
     return 128 + SIGINT;
   }
   const Status told = Tell(invocation, words, prepared, *store);
-  return told.ok() ? kDone : invocation.Fail(kVerb, told);
+  return told.ok() ? kDone : invocation.Fail(kCompareVerb, told);
 }
 
 // Reads what is needed for it, and calibrates.
@@ -385,9 +385,9 @@ Status CheckPaperOptions(const CLI::App& app) {
 int ComparePaper(const Invocation& invocation, const CompareWords& words, Arguments& arguments) {
   for (const auto& [option, page] : {std::pair("--write", &words.write), std::pair("--check", &words.check)}) {
     if (arguments.options().count(option) > 0 && page->empty())
-      return invocation.FailToStart(kVerb, Invalid(std::string(option) + " names no page"));
+      return invocation.FailToStart(kCompareVerb, Invalid(std::string(option) + " names no page"));
   }
-  if (const Status fit = CheckPaperOptions(arguments.options()); !fit.ok()) return invocation.FailToStart(kVerb, fit);
+  if (const Status fit = CheckPaperOptions(arguments.options()); !fit.ok()) return invocation.FailToStart(kCompareVerb, fit);
   return RunPaperFiles(invocation, {.paths = arguments.operands(),
                                     .directory = words.directory,
                                     .write = words.write,
@@ -400,7 +400,7 @@ int ComparePaper(const Invocation& invocation, const CompareWords& words, Argume
 }  // namespace
 
 int CompareCommand(const Invocation& invocation, const Words& args) {
-  Arguments arguments(kVerb, "WORKLOAD",
+  Arguments arguments(kCompareVerb, "WORKLOAD",
                       "Runs a workload several times under each scheduler and says which one serves it, and how sure "
                       "that is.");
   CompareWords words;
@@ -411,32 +411,32 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
     return kDone;
   }
   const auto missing = [&](const std::string& what) {
-    return invocation.Fail(kVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
+    return invocation.Fail(kCompareVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
   };
   if (arguments.operands().empty()) return missing("WORKLOAD");
   const bool own = !words.schedulers.schedulers.empty() || !words.calibrate.empty();
   if (!own) {
     const Result<bool> paper = NamesPaper(arguments.operands());
-    if (!paper.ok()) return invocation.FailToStart(kVerb, paper.status());
+    if (!paper.ok()) return invocation.FailToStart(kCompareVerb, paper.status());
     if (*paper) return ComparePaper(invocation, words, arguments);
   }
   if (arguments.operands().size() > 1) {
-    return invocation.Fail(kVerb,
+    return invocation.Fail(kCompareVerb,
                            Invalid("one WORKLOAD is compared at a time, and " + Quote(arguments.operands()[1]) +
                                    " is a second one; only papers' files may be several"),
                            kWrongUsage);
   }
-  if (const Status fit = CheckNoPage(arguments, own); !fit.ok()) return invocation.FailToStart(kVerb, fit);
+  if (const Status fit = CheckNoPage(arguments, own); !fit.ok()) return invocation.FailToStart(kCompareVerb, fit);
   if (!words.calibrate.empty()) {
     const Result<std::string> told = CalibrateInstead(invocation, words, arguments.operands()[0]);
-    if (!told.ok()) return invocation.FailToStart(kVerb, told.status());
+    if (!told.ok()) return invocation.FailToStart(kCompareVerb, told.status());
     Printer(invocation.console) << *told;
     return kDone;
   }
   if (words.schedulers.schedulers.empty()) return missing("--scheduler");
   if (words.directory.empty()) return missing("-o DIR");
   Result<Prepared> prepared = Prepare(invocation, words, arguments.operands()[0], args);
-  if (!prepared.ok()) return invocation.FailToStart(kVerb, prepared.status());
+  if (!prepared.ok()) return invocation.FailToStart(kCompareVerb, prepared.status());
   return Compare(invocation, words, *prepared);
 }
 

@@ -9,7 +9,7 @@
 namespace millrace::compare {
 namespace {
 
-constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
+constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRunsTable = "runs.csv",
                      *kJobs = "jobs.csv", *kReport = "report.html", *kSimulated = "simulated.csv";
 
 }  // namespace
@@ -19,7 +19,7 @@ Status WriteAllForms(const std::string& directory, const Material& material, con
     return WriteLocalFile(directory + "/" + name, text);
   };
   MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
-  MILLRACE_TRY(write(kRuns, RunsCsv(material)));
+  MILLRACE_TRY(write(kRunsTable, RunsCsv(material)));
   MILLRACE_TRY(write(kJobs, JobsCsv(material)));
   MILLRACE_TRY(beside ? write(kSimulated, BesideCsv(*beside, LabelsOf(material.subject->schedulers)))
                       : RemoveTree(directory + "/" + kSimulated));
@@ -30,7 +30,7 @@ Status WriteAllForms(const std::string& directory, const Material& material, con
 
 Status RemoveOldForms(const std::string& directory, const RunStore& store) {
   if (!store.runs().empty()) return Status::Ok();
-  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs, kSimulated})
+  for (const char* name : {kDocument, kReport, kComparisons, kRunsTable, kJobs, kSimulated})
     MILLRACE_TRY(RemoveTree(directory + "/" + name));
   return Status::Ok();
 }

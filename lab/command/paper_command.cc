@@ -26,7 +26,7 @@ namespace study = sim::experiments;
 using console::kDone;
 using console::Printer;
 
-constexpr const char* kVerb = "compare";
+constexpr const char* kPaperVerb = "compare";
 
 Result<std::vector<study::Findings>> Simulate(const study::Paper& paper, const PaperWords& words,
                                               const study::Options& options) {
@@ -176,11 +176,11 @@ Result<std::vector<study::Paper>> Load(const PaperWords& words) {
 
 int RunPaperFiles(const cli::Invocation& invocation, const PaperWords& words) {
   const Result<std::vector<study::Paper>> papers = Load(words);
-  if (!papers.ok()) return invocation.FailToStart(kVerb, papers.status());
+  if (!papers.ok()) return invocation.FailToStart(kPaperVerb, papers.status());
   const bool simulated = papers->front().where == study::Where::kSimulated;
-  if (const Status fit = CheckOptions(words, simulated); !fit.ok()) return invocation.FailToStart(kVerb, fit);
+  if (const Status fit = CheckOptions(words, simulated); !fit.ok()) return invocation.FailToStart(kPaperVerb, fit);
   const Status told = simulated ? TellSimulated(invocation, words, *papers) : TellLive(invocation, words, *papers);
-  return told.ok() ? kDone : invocation.Fail(kVerb, told);
+  return told.ok() ? kDone : invocation.Fail(kPaperVerb, told);
 }
 
 }  // namespace millrace::compare

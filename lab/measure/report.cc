@@ -20,8 +20,6 @@ using csv::kLevels;
 using csv::Line;
 using csv::Number;
 
-constexpr double kMicros = 1e6;
-
 std::string Percent(double share) {
   char text[16];
   std::snprintf(text, sizeof text, "%.1f%%", share * 100);
@@ -48,8 +46,8 @@ Json Groups(const std::map<std::string, GroupRow>& rows) {
   Json json = Json::object();
   for (const auto& [name, row] : rows) {
     json[name] = {{"jobs", row.jobs},
-                  {"makespan", OfAny(row.ended > 0, static_cast<double>(row.makespan) / kMicros)},
-                  {"mean_turnaround", OfAny(row.ended > 0, row.mean_turnaround / kMicros)}};
+                  {"makespan", OfAny(row.ended > 0, static_cast<double>(row.makespan) / kMicrosPerSecond)},
+                  {"mean_turnaround", OfAny(row.ended > 0, row.mean_turnaround / kMicrosPerSecond)}};
   }
   return json;
 }
@@ -70,12 +68,12 @@ Json ToJson(const SimResult& result) {
           {"succeeded", s.succeeded},
           {"failed", s.failed},
           {"unfinished", s.unfinished},
-          {"makespan", OfAny(AnyEnded(s), static_cast<double>(s.makespan) / kMicros)},
-          {"mean_turnaround", OfAny(AnyEnded(s), s.mean_turnaround / kMicros)},
-          {"turnaround_p50", OfAny(AnyEnded(s), s.turnaround_p50 / kMicros)},
-          {"turnaround_p95", OfAny(AnyEnded(s), s.turnaround_p95 / kMicros)},
-          {"turnaround_p99", OfAny(AnyEnded(s), s.turnaround_p99 / kMicros)},
-          {"mean_wait", OfAny(AnyEnded(s), s.mean_wait / kMicros)},
+          {"makespan", OfAny(AnyEnded(s), static_cast<double>(s.makespan) / kMicrosPerSecond)},
+          {"mean_turnaround", OfAny(AnyEnded(s), s.mean_turnaround / kMicrosPerSecond)},
+          {"turnaround_p50", OfAny(AnyEnded(s), s.turnaround_p50 / kMicrosPerSecond)},
+          {"turnaround_p95", OfAny(AnyEnded(s), s.turnaround_p95 / kMicrosPerSecond)},
+          {"turnaround_p99", OfAny(AnyEnded(s), s.turnaround_p99 / kMicrosPerSecond)},
+          {"mean_wait", OfAny(AnyEnded(s), s.mean_wait / kMicrosPerSecond)},
           {"mean_slowdown", KnownOrNull(s.mean_slowdown)},
           {"max_slowdown", KnownOrNull(s.max_slowdown)},
           {"maps_at", ByLevel(s.maps_at, s.map_launches > 0)},
@@ -101,7 +99,7 @@ Json ToJson(const SimResult& result) {
           {"events", s.events}};
 }
 
-std::string Time(double micros) { return Rounded(micros / kMicros, 1) + " s"; }
+std::string Time(double micros) { return Rounded(micros / kMicrosPerSecond, 1) + " s"; }
 // Returns a time that is over the jobs that ended.
 std::string OfJobs(const Summary& summary, double micros) { return OfAny(AnyEnded(summary), Time(micros)); }
 

@@ -9,7 +9,6 @@
 namespace millrace::sim {
 namespace {
 
-constexpr double kMicrosPerSecond = 1e6;
 constexpr Micros kReadTimeout = 10 * kSecond;  // a map that finds no replica gives up after this time
 
 }  // namespace

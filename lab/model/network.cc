@@ -12,7 +12,6 @@ namespace millrace::sim {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kMicrosPerSecond = 1e6;
 constexpr double kLongest = 9e18;  // in microseconds: a transfer that takes longer never ends
 // If a new rate differs from the old one by less than this, only rounding has changed it, and the flow's end stays.
 constexpr double kSame = 1e-12;

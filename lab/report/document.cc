@@ -179,7 +179,6 @@ Json MedianJson(std::vector<double> values) {
 }
 
 Json DecidingJson(const Material& material) {
-  constexpr double kMicros = 1e6;
   Json json = Json::array();
   for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
     std::vector<double> seconds, per_event, master;
@@ -188,7 +187,7 @@ Json DecidingJson(const Material& material) {
       const sim::SimResult& result = record->outcome.result;
       seconds.push_back(result.decision_seconds);
       if (result.summary.events > 0)
-        per_event.push_back(result.decision_seconds * kMicros / static_cast<double>(result.summary.events));
+        per_event.push_back(result.decision_seconds * kMicrosPerSecond / static_cast<double>(result.summary.events));
       if (record->outcome.master_cpu_seconds) master.push_back(*record->outcome.master_cpu_seconds);
     }
     json.push_back({{"scheduler", scheduler},

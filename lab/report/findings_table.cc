@@ -1,17 +1,12 @@
 #include "lab/report/findings_table.h"
 
 #include <cmath>
-#include <cstdio>
 #include <optional>
+
+#include "base/text.h"
 
 namespace millrace::compare {
 namespace {
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 std::string Interval(const std::optional<sim::Estimate>& estimate) {
   if (!estimate) return "-";

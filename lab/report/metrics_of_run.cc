@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "base/text.h"
 #include "base/units.h"
 
 namespace millrace::compare {
@@ -11,8 +11,6 @@ namespace {
 
 using sim::Better;
 using Value = std::optional<double>;
-
-constexpr double kMicros = 1e6;
 
 bool AnyDeadline(const sim::SimResult& result) {
   return std::any_of(result.jobs.begin(), result.jobs.end(), [](const sim::JobRow& job) { return job.deadline > 0; });
@@ -31,9 +29,9 @@ Value OfEnded(const RunOutcome& run, double value) {
 constexpr Metric kMetrics[] = {
     {"turnaround", "mean turnaround", "s", Better::kLower,
      "The time from the submission of a job to its end, on average over the jobs that ended.",
-     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_turnaround / kMicros); }, true},
+     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_turnaround / kMicrosPerSecond); }, true},
     {"makespan", "makespan", "s", Better::kLower, "The time from the first submission to the end of the last job.",
-     [](const RunOutcome& run) { return OfEnded(run, static_cast<double>(run.result.summary.makespan) / kMicros); },
+     [](const RunOutcome& run) { return OfEnded(run, static_cast<double>(run.result.summary.makespan) / kMicrosPerSecond); },
      true},
     {"slowdown", "mean slowdown", "ratio", Better::kLower,
      "The turnaround of a job over what it would have been with the cluster to itself, on average over the jobs.",
@@ -44,10 +42,10 @@ constexpr Metric kMetrics[] = {
      true},
     {"wait", "mean wait", "s", Better::kLower,
      "The time from the submission of a job to the launch of its first task, on average over the jobs that ended.",
-     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_wait / kMicros); }, true},
+     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_wait / kMicrosPerSecond); }, true},
     {"turnaround_p95", "95th percentile of turnaround", "s", Better::kLower,
      "The turnaround that 95 of 100 jobs do not exceed.",
-     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.turnaround_p95 / kMicros); }, true},
+     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.turnaround_p95 / kMicrosPerSecond); }, true},
     {"fairness", "fairness F", "ratio", Better::kHigher,
      "How evenly the active jobs have used slots since they started (Jain's index, FRESH), on average over time; 1 if "
      "all alike.",
@@ -83,12 +81,6 @@ constexpr Metric kMetrics[] = {
      false, true},
 };
 
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 }  // namespace
 
 std::span<const Metric> Metrics() { return kMetrics; }
@@ -111,7 +103,7 @@ std::string FormatValue(const Metric& metric, double value) {
   if (metric.unit == "bytes") return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(value, 0.0))));
   if (metric.unit == "count") return Formatted("%.1f", value);
   if (metric.unit == "ratio") return Formatted("%.3f", value);
-  if (value != 0 && std::abs(value) < kLeastMillis) return Formatted("%.2f us", value * kMicros);
+  if (value != 0 && std::abs(value) < kLeastMillis) return Formatted("%.2f us", value * kMicrosPerSecond);
   return Formatted(std::abs(value) < kLeastTenths ? "%.3f s" : "%.1f s", value);
 }
 

@@ -5,8 +5,6 @@
 namespace millrace::compare {
 namespace {
 
-constexpr double kMicros = 1e6;
-
 // Adds what each class contributes to the mean turnaround of the run, times `sign`.
 void AddGroups(const RunRecord& record, double sign, std::map<std::string, GroupSource>* groups) {
   double ended = 0;
@@ -14,7 +12,7 @@ void AddGroups(const RunRecord& record, double sign, std::map<std::string, Group
   for (const sim::JobRow& job : record.outcome.result.jobs) {
     if (!job.Ended()) continue;
     GroupSource& group = (*groups)[job.group];
-    group.difference += sign * static_cast<double>(job.Turnaround()) / kMicros / ended;
+    group.difference += sign * static_cast<double>(job.Turnaround()) / kMicrosPerSecond / ended;
     if (sign < 0) ++group.jobs;
   }
 }

@@ -6,8 +6,6 @@
 namespace millrace::compare {
 namespace {
 
-constexpr double kMicros = 1e6;
-
 // Returns the reduce of each job that ended last among those that succeeded; null where there is none.
 std::vector<const sim::TaskRow*> LastReduces(const sim::SimResult& result) {
   std::vector<const sim::TaskRow*> last(result.jobs.size());
@@ -20,7 +18,7 @@ std::vector<const sim::TaskRow*> LastReduces(const sim::SimResult& result) {
 }
 
 void Add(const sim::JobRow& job, const sim::TaskRow* reduce, Phases* sums) {
-  const auto span = [](Micros from, Micros to) { return static_cast<double>(to - from) / kMicros; };
+  const auto span = [](Micros from, Micros to) { return static_cast<double>(to - from) / kMicrosPerSecond; };
   const auto within = [&job](Micros earlier, Micros moment) { return std::clamp(moment, earlier, job.end); };
   const Micros start = within(job.submit, job.start);
   sums->wait += span(job.submit, start);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "base/text.h"
 
 namespace millrace::sim::experiments {
 namespace {
@@ -11,13 +12,6 @@ constexpr int kWidth = 760, kLeft = 270, kRight = 110, kRow = 26, kTop = 40, kBo
 constexpr const char *kBetter = "#1b7837", *kWorse = "#b2182b", *kNeither = "#555";
 constexpr std::size_t kMostTicks = 8;
 constexpr double kRoom = 1.05;  // beyond the ends of the intervals
-
-template <class... Values>
-std::string Formatted(const char* format, Values... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
 
 std::string Escaped(const std::string& text) {
   std::string escaped;

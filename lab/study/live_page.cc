@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,19 +25,6 @@ constexpr const char* kLiveAndSimulated = "live-and-simulated";
 constexpr std::size_t kWordOfWorkload = 1;    // of LiveComparison::words
 constexpr std::uint64_t kSeedsApart = 1'000;  // of comparisons that are made several times
 constexpr double kPercent = 100, kLeastShown = 0.005;
-
-template <class... Values>
-std::string Formatted(const char* format, Values... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
-
-std::string Joined(const std::vector<std::string>& parts, const std::string& between) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : between) + parts[i];
-  return text;
-}
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 

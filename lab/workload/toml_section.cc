@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::int64_t kMost =
     9'000'000'000'000'000;  // the largest number in a file; a double holds all whole numbers up to it
-constexpr double kMicros = 1e6;
 constexpr double kMostOfZipf = 1e7;  // the most values, since each has a weight in memory
 
 }  // namespace
@@ -59,7 +58,7 @@ std::optional<double> TomlSection::Value(const toml::node& node, Unit unit, std:
     const Result<Micros> duration = ParseDuration(text->get());
     if (duration.ok()) value = static_cast<double>(*duration);
   } else if (node.is_number()) {
-    value = *node.value<double>() * (unit == Unit::kDuration ? kMicros : 1);
+    value = *node.value<double>() * (unit == Unit::kDuration ? kMicrosPerSecond : 1);
   }
   if (value && std::isfinite(*value) && std::abs(*value) <= static_cast<double>(kMost)) return value;
   constexpr std::array<const char*, 3> kWants{"a number", "a size, as 512 or \"64M\"", "a duration, as 9 or \"9s\""};

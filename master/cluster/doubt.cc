@@ -10,7 +10,7 @@ namespace millrace::master {
 namespace {
 
 constexpr std::string_view kKey = "doubt";
-constexpr std::string_view kWhat = "the database's record of doubt";
+constexpr std::string_view kDoubtName = "the database's record of doubt";
 
 struct DoubtRecord {
   DoubtCause cause = {};
@@ -18,7 +18,7 @@ struct DoubtRecord {
 };
 
 constexpr auto kDoubtRecord = [](auto& archive, auto& record) {
-  archive.Version(1, 1, [](int) { return Corrupt(std::string(kWhat) + " is not understood"); });
+  archive.Version(1, 1, [](int) { return Corrupt(std::string(kDoubtName) + " is not understood"); });
   archive.Enum(record.cause, DoubtCause::kSetBack);
   archive.Varint(record.until);
 };
@@ -44,7 +44,7 @@ void Doubt::Announce(DoubtCause cause, WriteBatch* batch) {
 Status Doubt::Load(const KeyValueStore& store) {
   MILLRACE_ASSIGN(const std::optional<std::string> stored, store.Get(kKey));
   if (!stored) return Status::Ok();
-  MILLRACE_ASSIGN(const DoubtRecord record, ReadFields<DoubtRecord>(*stored, kWhat, kDoubtRecord));
+  MILLRACE_ASSIGN(const DoubtRecord record, ReadFields<DoubtRecord>(*stored, kDoubtName, kDoubtRecord));
   cause_ = record.cause;
   if (record.until != 0) until_ = record.until;
   return Status::Ok();

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::string_view kLives = "lives";
 constexpr std::string_view kNumber = "moment";
-constexpr std::string_view kWhat = "the database's list of the master's lives";
+constexpr std::string_view kListOfLives = "the database's list of the master's lives";
 
 constexpr auto kMoments = [](auto& archive, auto& moments) {
-  archive.Version(1, 1, [](int) { return Corrupt(std::string(kWhat) + " has another version"); });
+  archive.Version(1, 1, [](int) { return Corrupt(std::string(kListOfLives) + " has another version"); });
   archive.List(moments, [](auto& in, auto& moment) {
     in.U64(moment.life);
     in.Varint(moment.number);
@@ -29,8 +29,8 @@ Status Lineage::Load(const KeyValueStore& store) {
   if (!lives && !number) return Status::Ok();  // of a version that counted none
   const auto last = number ? ParseKeyNumber(*number) : std::nullopt;
   if (!lives || !last) return Corrupt("the database's count of moments is not understood");
-  MILLRACE_ASSIGN(ended_, ReadFields<std::deque<Moment>>(*lives, kWhat, kMoments));
-  if (ended_.empty()) return Corrupt(std::string(kWhat) + " is empty");
+  MILLRACE_ASSIGN(ended_, ReadFields<std::deque<Moment>>(*lives, kListOfLives, kMoments));
+  if (ended_.empty()) return Corrupt(std::string(kListOfLives) + " is empty");
   ended_.back().number = *last;
   now_.number = *last;
   return Status::Ok();

@@ -8,7 +8,7 @@
 namespace millrace::master {
 namespace {
 
-constexpr std::string_view kPrefix = "w/";
+constexpr std::string_view kNodePrefix = "w/";
 constexpr std::string_view kNext = "w";
 constexpr std::uint8_t kVersion = 4;
 constexpr std::uint8_t kUncertified = 3;  // has no certificate, and is read still
@@ -16,9 +16,9 @@ constexpr std::uint8_t kNameless = 2;     // has no name and no release either
 
 NodeId After(NodeId node) { return NodeId{node.value + 1}; }
 
-constexpr std::string_view kWhat = "the database's record of a worker";
+constexpr std::string_view kNodeRecord = "the database's record of a worker";
 
-Status NotUnderstood() { return Corrupt(std::string(kWhat) + ": key or version not understood"); }
+Status NotUnderstood() { return Corrupt(std::string(kNodeRecord) + ": key or version not understood"); }
 
 constexpr auto kRecord = [](auto& archive, auto& record) {
   archive.Version(kNameless, kVersion, [](int) { return NotUnderstood(); });
@@ -35,9 +35,9 @@ constexpr auto kRecord = [](auto& archive, auto& record) {
 std::string Encode(const NodeRecord& record) { return WriteFields(record, kRecord); }
 
 Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
-  const auto number = ParseKeyNumber(key.substr(kPrefix.size()));
+  const auto number = ParseKeyNumber(key.substr(kNodePrefix.size()));
   if (!number) return NotUnderstood();
-  MILLRACE_ASSIGN(NodeRecord record, ReadFields<NodeRecord>(value, kWhat, kRecord));
+  MILLRACE_ASSIGN(NodeRecord record, ReadFields<NodeRecord>(value, kNodeRecord, kRecord));
   record.number = NodeId{static_cast<std::uint32_t>(*number)};
   return record;
 }
@@ -50,7 +50,7 @@ Status NodeTable::Load(const KeyValueStore& store) {
   if (!number) return Corrupt("the database's number of the next worker is not understood");
   next_ = NodeId{static_cast<std::uint32_t>(*number)};
   Status bad;
-  MILLRACE_TRY(store.Scan(kPrefix, {}, [&](std::string_view key, std::string_view value) {
+  MILLRACE_TRY(store.Scan(kNodePrefix, {}, [&](std::string_view key, std::string_view value) {
     Result<NodeRecord> record = Decode(key, value);
     if (!record.ok()) {
       bad = record.status();
@@ -163,14 +163,14 @@ Status NodeTable::Forget(NodeId number, WriteBatch* batch) {
     return Busy("forget node " + std::to_string(number.value) + ": it is alive; stop the worker first");
   next_ = std::max(next_, After(number));
   batch->Put(std::string(kNext), KeyNumber(next_.value));
-  batch->Remove(std::string(kPrefix) + KeyNumber(number.value));
+  batch->Remove(std::string(kNodePrefix) + KeyNumber(number.value));
   by_storage_.erase(record->facts.storage);
   nodes_.erase(number);
   return Status::Ok();
 }
 
 void NodeTable::Store(const NodeRecord& record, WriteBatch* batch) const {
-  batch->Put(std::string(kPrefix) + KeyNumber(record.number.value), Encode(record));
+  batch->Put(std::string(kNodePrefix) + KeyNumber(record.number.value), Encode(record));
 }
 
 NodeRecord* NodeTable::Find(NodeId number) {

@@ -9,16 +9,16 @@
 namespace millrace::master {
 namespace {
 
-constexpr std::string_view kPrefix = "x/";
+constexpr std::string_view kRemovedPrefix = "x/";
 
-std::string Key(std::uint64_t number) { return std::string(kPrefix) + KeyNumber(number); }
+std::string Key(std::uint64_t number) { return std::string(kRemovedPrefix) + KeyNumber(number); }
 
 }  // namespace
 
 Status RemovedBlocks::Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit) {
   Status failure;
-  MILLRACE_TRY(store.Scan(kPrefix, {}, [&](std::string_view key, std::string_view value) {
-    const auto number = ParseKeyNumber(key.substr(kPrefix.size()));
+  MILLRACE_TRY(store.Scan(kRemovedPrefix, {}, [&](std::string_view key, std::string_view value) {
+    const auto number = ParseKeyNumber(key.substr(kRemovedPrefix.size()));
     if (!number || value.empty() || value.size() % sizeof(dfs::BlockId) != 0) {
       failure = Corrupt("the database's list of removed blocks is not understood");
       return false;

@@ -348,11 +348,11 @@ class MasterServiceImpl : public wire::Master::Server {
   }
 
   void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
-    constexpr std::size_t kMostJobs = 8;
+    constexpr std::size_t kMostAvoiding = 8;
     const sched::ClusterState& cluster = master_.jobs.cluster();
     if (!cluster.Avoids(node)) return;
     const auto& jobs = cluster.blames().at(node);
-    auto by = out.initAvoidedBy(static_cast<unsigned>(std::min(jobs.size(), kMostJobs)));
+    auto by = out.initAvoidedBy(static_cast<unsigned>(std::min(jobs.size(), kMostAvoiding)));
     auto job = jobs.begin();
     for (unsigned i = 0; i < by.size(); ++i, ++job) by.set(i, job->first.value);
     const Micros left = std::max(cluster.AvoidedUntil(node) - master_.clock.Now(), kMillisecond);

@@ -125,7 +125,7 @@ void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
   view->facts.insert(view->facts.begin(), facts.begin(), facts.end());
 }
 
-void Write(const sched::GroupSlots& slots, wire::SchedulerView::GroupSlots::Builder out) {
+void WriteSlots(const sched::GroupSlots& slots, wire::SchedulerView::GroupSlots::Builder out) {
   out.setRunning(slots.running);
   out.setDemand(slots.demand);
   out.setShare(slots.share);
@@ -174,7 +174,7 @@ void WriteOthers(const sched::WaitView& wait, wire::SchedulerView::Wait::Builder
   out.setOtherCount(count.value_or(0));
 }
 
-void Write(const WaitEntry& entry, wire::SchedulerView::Wait::Builder out) {
+void WriteWait(const WaitEntry& entry, wire::SchedulerView::Wait::Builder out) {
   const sched::WaitView& wait = *entry.wait;
   const sched::JobState& job = *entry.job;
   out.setJob(wait.job.value);
@@ -198,7 +198,7 @@ void Write(const WaitEntry& entry, wire::SchedulerView::Wait::Builder out) {
   out.setUntil(wait.until.value_or(0));
 }
 
-std::size_t BytesOf(const WaitEntry& entry) {
+std::size_t WaitBytes(const WaitEntry& entry) {
   return 256 + FieldBytes(entry.sentence) + FieldBytes(entry.wait->group) + FieldBytes(entry.job->spec.name) +
          FieldBytes(entry.job->spec.PoolName());
 }
@@ -237,13 +237,13 @@ void WriteSchedulerView(const SchedulerViewParts& master, wire::SchedulerView::B
     out_groups[i].setName(group.name);
     out_groups[i].setWeight(group.weight);
     out_groups[i].setJobs(static_cast<std::uint32_t>(group.jobs.size()));
-    Write(group.slots[TaskKind::kMap], out_groups[i].initMaps());
-    Write(group.slots[TaskKind::kReduce], out_groups[i].initReduces());
+    WriteSlots(group.slots[TaskKind::kMap], out_groups[i].initMaps());
+    WriteSlots(group.slots[TaskKind::kReduce], out_groups[i].initReduces());
   });
   const std::vector<WaitEntry> entries = EntriesOf(cluster, now, view);
-  const std::size_t waits = budget.TakeFront(entries, BytesOf);
+  const std::size_t waits = budget.TakeFront(entries, WaitBytes);
   auto out_waits = out.initWaits(static_cast<unsigned>(waits));
-  Fill(entries, waits, [&](const WaitEntry& entry, unsigned i) { Write(entry, out_waits[i]); });
+  Fill(entries, waits, [&](const WaitEntry& entry, unsigned i) { WriteWait(entry, out_waits[i]); });
   const std::size_t deadlines = budget.TakeFront(view.deadlines, [](const sched::DeadlineView&) { return 32; });
   auto out_deadlines = out.initDeadlines(static_cast<unsigned>(deadlines));
   Fill(view.deadlines, deadlines, [&](const sched::DeadlineView& deadline, unsigned i) {
@@ -270,9 +270,9 @@ void WriteWaits(const JobTracker& tracker, Micros now, capnp::List<std::uint32_t
   if (!asked.empty()) std::erase_if(view.waits, [&](const auto& wait) { return !asked.contains(wait.job.value); });
   const std::vector<WaitEntry> entries = EntriesOf(cluster, now, view);
   AnswerBudget budget(kMostElements);
-  const std::size_t waits = budget.TakeFront(entries, BytesOf);
+  const std::size_t waits = budget.TakeFront(entries, WaitBytes);
   auto out_waits = out.initWaits(static_cast<unsigned>(waits));
-  Fill(entries, waits, [&](const WaitEntry& entry, unsigned i) { Write(entry, out_waits[i]); });
+  Fill(entries, waits, [&](const WaitEntry& entry, unsigned i) { WriteWait(entry, out_waits[i]); });
 }
 
 }  // namespace millrace::master

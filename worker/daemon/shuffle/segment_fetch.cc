@@ -10,7 +10,7 @@
 namespace millrace::shuffle {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+constexpr std::size_t kFetchPieceBytes = std::size_t{256} << 10;
 // A batch is expected to have so many bytes, which are what is lost at the most with a connection.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMaxBatch = 64;
@@ -34,7 +34,7 @@ Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, FetchPlace p
 
 // Fetches until the place has nothing more that is wanted, or the connection fails.
 Awaitable<void> ReduceCopy::Impl::FetchAll(Guest& guest, FetchPlace place) {
-  const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kFetchPieceBytes);
   while (!ended && !guest.given_up) {
     std::vector<Ticket> batch = schedule.NextBatch(place, BatchLimit());
     if (batch.empty()) co_return;
@@ -130,7 +130,7 @@ Awaitable<Status> ReduceCopy::Impl::ReceiveBytes(Wire& wire, CopyFile::Extent ex
                                                  std::uint32_t* crc) {
   std::uint64_t done = 0;
   do {
-    const std::size_t size = std::min<std::uint64_t>(kPieceBytes, extent.length - done);
+    const std::size_t size = std::min<std::uint64_t>(kFetchPieceBytes, extent.length - done);
     if (size > 0) {
       const Status read = co_await ReadMetered(wire, buffer, size, true);
       if (!read.ok()) co_return read;
