@@ -88,7 +88,7 @@ std::string Printable(std::string_view text) {
 Status CheckLength(std::string_view what, std::string_view text, std::size_t most) {
   if (text.size() <= most) return Status::Ok();
   return Invalid(std::string(what) + " has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(most) +
-                 " are taken");
+                 " are allowed");
 }
 
 // What Printable leaves needs no other escape than these two.

@@ -71,12 +71,12 @@ int Main(int argc, char** argv) {
   const std::vector<millrace::cli::Verb> access{{"check", "say what is wrong with an access file", CheckAccess, {}}};
   const std::vector<millrace::cli::Verb> more{
       {"access",
-       "look at the file that says who may do what",
+       "check the access file, which says who may do what",
        [access](const Invocation& given, const Words& args) {
          return millrace::cli::RunVerb(given, "access", access, args);
        },
        {"check"}},
-      {"history", "write what has happened as a workload file",
+      {"history", "write the history of jobs as a workload file",
        [](const Invocation& given, const Words& args) {
          return millrace::cli::RunVerb(given, "history", millrace::cli::HistoryVerbs(), args);
        },

@@ -192,10 +192,9 @@ int Init(const MasterConfig& config) {
 
 constexpr const char* kAbout =
     "Runs the master: name node and job tracker of a cluster. While it runs, `millrace master backup DIRECTORY` adds a "
-    "backup of its database. While it does not, `millrace master restore DIRECTORY` makes a database of the latest "
-    "backup, and `millrace master repair` shows and takes the last good state of a damaged one, with --skip without "
-    "the "
-    "damaged records alone.";
+    "backup of its database. While it does not, `millrace master restore DIRECTORY` makes a database from the latest "
+    "backup, and `millrace master repair` shows and takes the last good state of a damaged one, or, with --skip, all "
+    "of it except damaged records.";
 
 }  // namespace
 

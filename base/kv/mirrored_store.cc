@@ -84,8 +84,7 @@ class Mirror final : public MirroredStore {
     const std::string line =
         "the second copy of the database in " + directory_ +
         " (master.journal_copy) is not kept: " + std::string(why.message()) +
-        "; what is acknowledged is on one disk. Mend that, and start the master again, which makes "
-        "the copy anew";
+        "; acknowledged changes are on one disk only. Mend that and restart the master, which then makes a new copy";
     {
       const std::lock_guard lock(mutex_);
       problem_ = line;
@@ -191,13 +190,13 @@ Result<Found> OpenCopyOf(const RocksStore& first, const rocks::Digest& of_first,
   if (!copy.ok()) return Unknown(copy.status());
   const std::uint64_t end = first.last_operation(), of_copy = (*copy)->store().last_operation();
   if (of_copy < end) return Found{nullptr, "it is not up to date"};
-  if (of_copy > end) return Found{nullptr, "it goes further, by what was not acknowledged", false, true};
+  if (of_copy > end) return Found{nullptr, "it has later changes, which were not acknowledged", false, true};
   const Result<rocks::Digest> digest = rocks::DigestOf((*copy)->store());
   if (!digest.ok()) return Found{nullptr, std::string(digest.status().message())};
   if (*digest == of_first) return Found{*std::move(copy)};
   return Corrupt("the database and its second copy in " + directory + " (master.journal_copy) both end at operation " +
                  std::to_string(end) +
-                 " and hold different things: the first was damaged, or one was repaired without the other; `millrace "
+                 " but differ: the first was damaged, or one was repaired without the other; `millrace "
                  "master repair` takes the copy, and if the first is right, move the copy away");
 }
 
@@ -214,7 +213,7 @@ Status CheckNotNewer(const std::string& directory, std::uint64_t end) {
   const auto db = rocks::OpenDatabaseToRead(directory);
   if (!db.ok() || (*db)->GetLatestSequenceNumber() <= end) return Status::Ok();
   return Corrupt(what + "goes on to operation " + std::to_string((*db)->GetLatestSequenceNumber()) +
-                 ", of which it is not known whether that was acknowledged (" + std::string(mark.status().message()) +
+                 ", and it is not known whether that was acknowledged (" + std::string(mark.status().message()) +
                  "); put the right file back, or move the copy away if the database is not an older state");
 }
 
@@ -236,7 +235,7 @@ Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> fi
     mirror->Take(std::move(found.copy));
     return std::unique_ptr<MirroredStore>(std::move(mirror));
   }
-  if (!found.why.empty()) told("the second copy of the database in " + directory + " is made anew: " + found.why);
+  if (!found.why.empty()) told("the second copy of the database in " + directory + " is made again: " + found.why);
   const Status made = MakeCopy(*mirror, directory, found.unknown, told);
   Result<std::unique_ptr<Copy>> copy = made.ok() ? Copy::Open(directory, free) : made;
   if (copy.ok()) {

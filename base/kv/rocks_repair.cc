@@ -94,7 +94,7 @@ class Rest {
   }
 
   void Lose(std::uint64_t operations) {
-    if (since_.empty()) since_.push_back({"a log that is not there", 0, 0, {}});
+    if (since_.empty()) since_.push_back({"a log that is missing", 0, 0, {}});
     since_.back().operations = operations;
     Keep();
   }
@@ -148,8 +148,8 @@ std::string DifferenceFrom(const std::string& mirror, const rocks::Digest& of_fi
   const Result<rocks::Digest> digest = rocks::DigestOf(*rocks::WrapDatabase(mirror, *std::move(db)));
   if (!digest.ok() || *digest == of_first) return {};
   return "database " + directory + " and its second copy in " + mirror +
-         " end at the same operation and hold different things: the first was damaged, or one was repaired without the "
-         "other; if the first is right, move the copy away";
+         " end at the same operation but differ: the first was damaged, or one was repaired without the other; if the "
+         "first is right, move the copy away";
 }
 
 // Takes the second copy of the database.

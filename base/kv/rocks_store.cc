@@ -88,7 +88,7 @@ class StoreOnDisk final : public RocksStore {
   Result<BackupFacts> BackUp(const std::string& directory) override {
     const std::shared_lock lock(db_mutex_), over_lock(over_mutex_);
     if (room_needed_ == 0 && laid_over_.empty()) return rocks::BackUp(*db_, directory);
-    return NoSpace("back up database " + directory_ + ": its disk is full and it is open to be read only; make room");
+    return NoSpace("back up database " + directory_ + ": its disk is full, and it is open for reading only; make room");
   }
 
   std::uint64_t last_operation() const override {
@@ -374,7 +374,7 @@ Status CheckEnd(const std::string& directory) {
   if (!mark.ok() && mark.status().code() != StatusCode::kNotFound) return mark.status();
   if (!mark.ok()) {
     return Corrupt(what + ": " + MarkPath(directory) +
-                   ", which says up to where it was acknowledged, is missing; put that file back");
+                   ", which says up to which operation it was acknowledged, is missing; put that file back");
   }
   if (mark->number() == 0) return Status::Ok();
   std::uint64_t end = 0;

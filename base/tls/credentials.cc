@@ -72,7 +72,7 @@ struct Credentials::Impl {
       context = std::move(*made);
       log->info("the certificate of {} was renewed: {}", ToText(context->self()), files.certificate);
     } else {
-      log->error("{}; the certificate that was read before stays in force", made.status().message());
+      log->error("{}; the previous certificate stays in force", made.status().message());
     }
   }
 };

@@ -145,7 +145,7 @@ void Expect(bool met, const char* what, const char* file, int line) {
   if (met) return;
   ++unmet;
   std::fprintf(stderr, "%s:%d: expected: %s\n", file, line, what);
-  if (!last_error.empty()) std::fprintf(stderr, "  what was run last failed: %s\n", last_error.c_str());
+  if (!last_error.empty()) std::fprintf(stderr, "  the last run failed: %s\n", last_error.c_str());
 }
 
 }  // namespace internal

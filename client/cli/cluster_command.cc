@@ -160,10 +160,11 @@ int Conclude(const Invocation& invocation, const job::ClusterStatus& status) {
 }
 
 int ShowStatus(const Invocation& invocation, const Words& args) {
-  console::Arguments arguments("cluster status", "",
-                               "Shows how the cluster is: nodes, slots, disks, files, blocks, jobs and versions. The "
-                               "exit status is 1 if data is missing or the cluster does not work, else 4 if something "
-                               "is at risk that one failure more would break, as blocks with a single replica are.");
+  console::Arguments arguments(
+      "cluster status", "",
+      "Shows the state of the cluster: nodes, slots, disks, files, blocks, jobs and versions. The "
+      "exit status is 1 if data is missing or the cluster does not work, else 4 if one more failure would break "
+      "something, such as a block with a single replica.");
   arguments.Example("");
   arguments.Example("--json | jq .blocks.missing");
   arguments.Example("--json | jq -r '(.faults + .warnings)[].code'");
@@ -187,6 +188,6 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
 
 }  // namespace
 
-std::vector<Verb> ClusterVerbs() { return {{"status", "how the cluster is, and what is wrong", ShowStatus, {}}}; }
+std::vector<Verb> ClusterVerbs() { return {{"status", "the state of the cluster, and what is wrong", ShowStatus, {}}}; }
 
 }  // namespace millrace::cli

@@ -91,7 +91,7 @@ Status JobFilter::Check() const {
     if (state.empty() || state == ToString(known)) return Status::Ok();
     all += (all.empty() ? "" : ", ") + std::string(ToString(known));
   }
-  return Invalid("--state " + Quote(state) + " is none of " + all);
+  return Invalid("--state " + Quote(state) + " is not one of " + all);
 }
 
 std::vector<JobStatus> JobFilter::Pick(std::vector<JobStatus> jobs) const {
@@ -121,9 +121,9 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   arguments.Text("--pool", &wanted.filter.pool, "only jobs of this pool");
   arguments.Text("--state", &wanted.filter.state,
                  "only jobs in this state: waiting, running, succeeded, failed, killed");
-  arguments.Text("--name", &wanted.filter.name, "only jobs whose names have this in them");
+  arguments.Text("--name", &wanted.filter.name, "only jobs whose names contain this");
   arguments.Text("--since", &wanted.since, "only jobs that were submitted or ended in the last TIME, such as 2h");
-  arguments.Integer("--last", &wanted.last, 1, 1'000'000, "only so many, the last ones");
+  arguments.Integer("--last", &wanted.last, 1, 1'000'000, "only the last N");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   if (const Status finished = Finish(&wanted); !finished.ok())
     return invocation.Fail("job list", finished, kWrongUsage);

@@ -81,7 +81,7 @@ struct HandlerContext {
     if (wire.threads().credentials == nullptr) return Status::Ok();
     const std::string what = "read " + BlockName(block);
     MILLRACE_ASSIGN(const std::shared_ptr<const Keys> by, KeysOf(what));
-    if (!by->read.has_value()) return Unavailable(what + ": the master of this worker has given it no key of tokens");
+    if (!by->read.has_value()) return Unavailable(what + ": this worker's master has given it no token key");
     const std::string subject = wire.local() ? std::string() : tls::SubjectOf(wire.identity());
     return by->read->Check(token, block, subject, SystemClock().Now()).Within(what);
   }

@@ -74,9 +74,9 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
                                      const std::string& target, const GetOptions& options) {
   const bool into = !options.as_named && LookAtLocal(target) == LocalKind::kDirectory;
   if (!into && sources.size() > 1)
-    return Invalid(options.as_named ? Quote(target) + " is the name of one, and there are " +
-                                          std::to_string(sources.size()) + " to get"
-                                    : Quote(target) + " is not a local directory");
+    return Invalid(options.as_named
+                       ? Quote(target) + " names one thing, but there are " + std::to_string(sources.size()) + " to get"
+                       : Quote(target) + " is not a local directory");
   std::vector<GetPlan> plans;
   for (const std::string& source : sources) {
     GetPlan plan;

@@ -152,7 +152,7 @@ Advice TooLittle(std::size_t jobs) {
   Advice advice;
   advice.why = "The history has " + std::to_string(jobs) + (jobs == 1 ? " job" : " jobs") + ", and fewer than " +
                std::to_string(kFewestJobs) +
-               " are too few to advise by: take a longer time (--since), or wait for more.";
+               " are too few to advise by: choose a longer time (--since), or wait for more.";
   return advice;
 }
 

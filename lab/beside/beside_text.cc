@@ -103,9 +103,9 @@ std::vector<std::string> LinkWarnings(const Beside& beside, const std::vector<st
                        Formatted("%.0f%%", there * kPercent) + " of what the links carry, those of " +
                        schedulers[design.baseline] + ", under which the costs were measured, " +
                        Formatted("%.0f%%", here * kPercent) +
-                       ": what waits behind other data on a busy link (messages, the output of reduces) is not " +
-                       "simulated, and is taken for a cost of the tasks, so that simulations of " +
-                       schedulers[scheduler] + " may be too " + (less ? "slow" : "fast"));
+                       ": the wait of messages and of reduces' output behind other data on a busy link is not " +
+                       "simulated but counted as a cost of the tasks, so simulations of " + schedulers[scheduler] +
+                       " may be too " + (less ? "slow" : "fast"));
   }
   return warnings;
 }

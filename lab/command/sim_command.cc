@@ -46,7 +46,8 @@ void Declare(Arguments& arguments, SimWords* words) {
   arguments.Flag("--tasks", &words->tasks, "write a row for each attempt, however many there are");
   arguments.Flag("--no-tasks", &words->no_tasks, "write no rows for attempts");
   arguments.Text("--journal", &words->journal, "write the events of the run to this file; for a single scheduler");
-  arguments.Flag("--replay", &words->replay, "take WORKLOAD as a journal, and check that its decisions are made again");
+  arguments.Flag("--replay", &words->replay,
+                 "read WORKLOAD as a journal, and check that a replay makes the same decisions");
   arguments.Flag("--json", &words->json, "print the comparison as one JSON array");
   arguments.Flag("--wide", &words->wide, "print all columns, even if they do not fit into 80 columns");
 }
@@ -57,7 +58,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   plan.schedulers = std::move(schedulers.variants);
   if (!words.directory.empty()) MILLRACE_TRY(sim::CheckReportDirectory(words.directory, LabelsOf(plan.schedulers)));
   if (!words.journal.empty() && plan.schedulers.size() > 1)
-    return Invalid("--journal takes the run of one scheduler only");
+    return Invalid("--journal is for the run of one scheduler only");
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(plan.file, source.Draw(std::nullopt));
   MILLRACE_TRY(plan.file.CheckSimulable());
@@ -187,7 +188,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
       status = invocation.Fail(kVerb, StatusOf(result, result.given_up, ": ", "failed for lack of room"));
     if (result.stuck.empty()) continue;
     const Status stuck =
-        StatusOf(result, result.stuck, " is stuck: nothing runs, and nothing will come that lets a task run; ",
+        StatusOf(result, result.stuck, " is stuck: nothing runs, and no event will come that lets a task run; ",
                  "have not ended");
     status = invocation.Fail(kVerb, stuck);
   }

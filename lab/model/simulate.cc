@@ -66,7 +66,7 @@ Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes
     std::set<NodeId> distinct;
     for (const NodeId node : replicas) {
       if (node.value >= nodes)
-        return Invalid(who + " has data on node " + std::to_string(node.value) + ", which is not");
+        return Invalid(who + " has data on node " + std::to_string(node.value) + ", which does not exist");
       if (!distinct.insert(node).second)
         return Invalid(who + " has two replicas of one block on node " + std::to_string(node.value));
     }
@@ -85,7 +85,7 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   MILLRACE_TRY(MachinesOf(cluster).status());
   for (const NodeFailure& failure : cluster.failures) {
     if (failure.node >= cluster.nodes.size())
-      return Invalid("node " + std::to_string(failure.node) + ", which is not, is to fail");
+      return Invalid("node " + std::to_string(failure.node) + ", which does not exist, is to fail");
   }
   for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
     MILLRACE_TRY(CheckJob(workload, job, cluster.nodes.size()));

@@ -35,7 +35,7 @@ std::string Difference(const Conditions& there, const Conditions& here) {
     if (at == there.end()) return "it does not say " + name;
     if (at->second != value) return name + " was " + Quote(at->second) + " and now is " + Quote(value);
   }
-  return there.size() == here.size() ? "" : "it has conditions that this one has not";
+  return there.size() == here.size() ? "" : "it has conditions that this one lacks";
 }
 
 // Returns whether the facts are about nodes that there are.
@@ -117,7 +117,7 @@ Result<RunStore> RunStore::Open(const std::string& directory, const Conditions& 
         return name == kLock || name == std::string(kConditions) + ".tmp";
       });
   if (!names.empty() && !ours && !begun)
-    return Invalid(directory + " is not empty, and what it holds is no comparison; give another directory");
+    return Invalid(directory + " is not empty, and does not hold a comparison; give another directory");
   MILLRACE_TRY(PrepareDirectory(directory));
   MILLRACE_TRY(MakeDirectories(store.below_));
   MILLRACE_TRY(store.Lock(directory));

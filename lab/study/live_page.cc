@@ -418,7 +418,7 @@ Status CheckTestbed(const Paper& paper, const Point& point) {
   const auto refuse = [&](const std::string& why) { return Invalid(point.place + ".testbed: " + why); };
   if (paper.where == Where::kLocal)
     return bed.empty() ? Status::Ok() : refuse("is for where = \"testbed\"; the runs of this paper are local");
-  if (bed.empty()) return refuse("is missing, which is the file of the cluster that the runs take place on");
+  if (bed.empty()) return refuse("is missing: the file of the cluster on which the runs take place");
   if (bed.starts_with('/') || bed.starts_with('-'))
     return refuse(Quote(bed) + " is not the path of a file from the directory of the paper's file");
   if (std::error_code error; !std::filesystem::is_regular_file(Beside(paper, bed), error))

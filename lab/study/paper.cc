@@ -102,7 +102,8 @@ Status Apply(const std::string& key, const toml::node& value, toml::table* workl
   for (; next + 1 < parts.size(); ++next) {
     if (!at->contains(parts[next])) at->insert(parts[next], toml::table{});
     toml::table* inner = (*at)[parts[next]].as_table();
-    if (inner == nullptr) return Invalid(Quote(key) + " leads through " + Quote(parts[next]) + ", which is no section");
+    if (inner == nullptr)
+      return Invalid(Quote(key) + " leads through " + Quote(parts[next]) + ", which is not a section");
     at = inner;
   }
   if (next == 0 && (value.is_table() || value.is_array_of_tables()))
@@ -451,7 +452,7 @@ class Reader {
     const toml::array* each = value.as_array();
     const std::optional<std::string> text =
         WordOf(each != nullptr && keys.size() > 1 && !each->empty() ? *each->get(0) : value);
-    if (!text) return fail("a value that is no text or number; give the points `labels`");
+    if (!text) return fail("a value that is neither a text nor a number; give the points `labels`");
     point->label = *text;
     return true;
   }
@@ -596,7 +597,7 @@ class Reader {
     if (operand.metric == nullptr) {
       Unknown(section, key("metric"), "metric", *words.metric, FigureKeys());
     } else if (!of_class.empty() && !IsOfJobs(*operand.metric)) {
-      section.Fail(key("class"), *words.metric + " is of the cluster; it cannot be told of one class");
+      section.Fail(key("class"), *words.metric + " is a metric of the whole cluster; it has no value for one class");
     } else if (!of_class.empty() && std::find(classes_.begin(), classes_.end(), of_class) == classes_.end()) {
       Unknown(section, key("class"), "class of jobs", of_class, classes_);
     }
@@ -621,7 +622,7 @@ class Reader {
     if (words.against) reckoning.theirs = Resolve(section, Or(words.theirs, words.ours), true);
     if (!section.ok()) return reckoning;
     if (words.against == (reckoning.as == As::kValue))
-      section.Fail("against", words.against ? "a value is not against anything; say `as`, such as ratio"
+      section.Fail("against", words.against ? "a plain value is not compared with anything; say `as`, such as ratio"
                                             : "is missing: what it is compared with");
     if (reckoning.ours.size() > 1 && !words.over)
       section.Fail("point", "is missing; a figure over all points of a sweep says `over`, such as mean");
@@ -659,7 +660,8 @@ class Reader {
     const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits), fits);
     if (unit != std::end(kUnits)) return unit->scale;
     if (words.unit)
-      section.Fail(section.Has("unit") ? "unit" : "", Quote(*words.unit) + " is no unit of " + std::string(metric.key));
+      section.Fail(section.Has("unit") ? "unit" : "",
+                   Quote(*words.unit) + " is not a unit of " + std::string(metric.key));
     return 1;
   }
 

@@ -115,8 +115,8 @@ kj::Promise<void> AskIncarnation(rpc::Dialer& dialer, kj::Timer& timer, const Wo
   const bool says = worker.release.protocol >= kIncarnationsSince;
   const auto refuse = [address](const std::string& why) {
     return rpc::ToException(Invalid("the worker says that it is at " + address +
-                                    ", and it is not the one that answers there (" + why +
-                                    "); set worker.host and worker.port to what leads to it"));
+                                    ", but another process answers there (" + why +
+                                    "); set worker.host and worker.port to an address that leads to it"));
   };
   return rpc::WithDeadline(timer, kDialLimit, "ask who is at " + address, kj::mv(asked))
       .then(

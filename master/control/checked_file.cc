@@ -110,12 +110,12 @@ void CheckedFile::Keep(WriteBatch* batch) {
 
 std::string CheckedFile::Line(const std::string& otherwise) const {
   if (problem_.empty()) return {};
-  const std::string refused = "is refused since " + tls::TimeText(refused_) + ": " + problem_ + "; ";
+  const std::string refused = "has been refused since " + tls::TimeText(refused_) + ": " + problem_ + "; ";
   switch (in_force_) {
     case InForce::kFile:
-      return refused + "what it said before stays in force";
+      return refused + "its earlier contents stay in force";
     case InForce::kCopy:
-      return refused + "in force is the copy of what it said on " + tls::TimeText(taken_);
+      return refused + "a copy is in force, of its contents on " + tls::TimeText(taken_);
     case InForce::kNothing:
       break;
   }

@@ -159,7 +159,7 @@ kj::Promise<void> Control::Clockwork() {
 // What was sent meanwhile is read before the next tick.
 void Control::Tick(Micros late) {
   if (late > config_.heartbeat) {
-    seams_.log->warn("the master stood still for {} ms: all deadlines move out by that", late / kMillisecond);
+    seams_.log->warn("the master was stalled for {} ms: all deadlines are extended by that", late / kMillisecond);
     clock_.StoodStill(late);
     return;
   }

@@ -133,7 +133,7 @@ void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
   Step step = steps_.Begin();
   FollowDraining(node, blocks_, jobs_, &step);
   if (diagnosis == nullptr && node.Drains()) {
-    log_->info("{} is drained, and is no longer looked after", worker);
+    log_->info("{} is drained, and is no longer watched", worker);
   } else if (diagnosis == nullptr) {
     log_->info("{}: it is well again, and gets tasks and blocks", worker);
   } else {

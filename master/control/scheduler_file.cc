@@ -51,7 +51,7 @@ void SchedulerFile::Poll(Micros now, const std::function<Status(const sched::Set
 }
 
 std::string SchedulerFile::Line() const {
-  const std::string line = file_.Line("nothing that it said before is known, and the default settings are in force");
+  const std::string line = file_.Line("none of its earlier contents are known, so the default settings are in force");
   return line.empty() ? line : "the scheduler file " + line + "; `millrace scheduler check` reads it without a master";
 }
 

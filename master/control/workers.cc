@@ -34,7 +34,7 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   Step step = master_.steps.Begin();
   const bool older = told.life != 0 && !master_.age.Has(told);
   if (older) {
-    master_.log->error("the worker at {}:{} was told of more than the database holds: it was set back", facts.host,
+    master_.log->error("the worker at {}:{} knows of later changes than the database: it was set back", facts.host,
                        facts.port);
     master_.age.NoteSetBack(&step);
   }
@@ -83,7 +83,7 @@ void Workers::TellLeaving(const NodeRecord& node) const {
                       node.number.value, node.facts.host, (node.leaving->at - master_.clock.Awake()) / kSecond,
                       node.leaving->reason);
   } else {
-    master_.log->info("worker {} at {}: its machine stays", node.number.value, node.facts.host);
+    master_.log->info("worker {} at {}: its departure was cancelled", node.number.value, node.facts.host);
   }
 }
 
@@ -159,14 +159,15 @@ kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
 Status Workers::Occupied(const WorkerFacts& facts, const NodeRecord& holder) {
   const std::string what = fmt::format("register the worker at {}:{}: ", facts.host, facts.port);
   if (holder.facts.storage != facts.storage) {
-    return Busy(what + fmt::format("node {}, with another storage, is there and answers; each worker has an address of "
-                                   "its own (worker.host, worker.port)",
+    return Busy(what + fmt::format("node {}, with another storage, answers there; each worker needs an address of its "
+                                   "own (worker.host, worker.port)",
                                    holder.number.value));
   }
-  return Busy(what + fmt::format("its storage belongs to node {}, the worker at {}:{}, which is here and answers; one "
-                                 "worker serves a directory, and a copy of it is no directory of another (start with "
-                                 "an empty one)",
-                                 holder.number.value, holder.facts.host, holder.facts.port));
+  return Busy(
+      what +
+      fmt::format("its storage belongs to node {}, the worker at {}:{}, which is here and answers; only one worker may "
+                  "serve a directory, and another one may not start from a copy of it (use an empty one)",
+                  holder.number.value, holder.facts.host, holder.facts.port));
 }
 
 kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) { return AwaitVacancyBut(facts, {}); }

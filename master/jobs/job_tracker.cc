@@ -787,8 +787,8 @@ Result<MapSplits> JobTracker::InputOfMap(const AttemptId& attempt) const {
   }
   const auto found = failed.find(task.index);
   if (found == failed.end())
-    return NotFound(what + ": it is not known any more; of a job that has ended, only that of " +
-                    std::to_string(kMostFailedMaps) + " maps that failed is kept");
+    return NotFound(what + ": it is no longer kept; of a job that has ended, only the input of " +
+                    std::to_string(kMostFailedMaps) + " failed maps is kept");
   return std::move(found->second);
 }
 

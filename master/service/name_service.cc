@@ -433,7 +433,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
   [[nodiscard]] static Status CheckGiven(const std::string& name) {
     MILLRACE_TRY(CheckLength("give files: a user or group", name, kLongestName));
     if (Printable(name) == name && name.find_first_of(": \t") == std::string::npos) return Status::Ok();
-    return Invalid("give files: " + Quote(name) + " is no name of a user or group");
+    return Invalid("give files: " + Quote(name) + " is not the name of a user or group");
   }
   static dfs::Mode ModeOr(std::uint16_t mode, dfs::Mode otherwise) {
     constexpr std::uint16_t kNotSaid = 0xffff;

@@ -90,7 +90,7 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   ++job.progress.failed_attempts;
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
   if (event.permanent) {
-    GiveUpTask(id, "task " + ToText(id) + " failed and is not tried again, since it would fail anew: " + event.reason,
+    GiveUpTask(id, "task " + ToText(id) + " failed and is not tried again, since it would fail again: " + event.reason,
                effects);
     return true;
   }

@@ -49,7 +49,7 @@ class StorageTest(unittest.TestCase):
             for n, spoil, said in [
                 (0, self.flip, b"chunk"),
                 (1, lambda path: os.truncate(path, 1000), b"block"),
-                (2, os.unlink, b"is not here any more"),
+                (2, os.unlink, b"is no longer here"),
             ]:
                 before = self.seen(cluster, f"worker{n}")
                 spoil(self.blocks(cluster, n)[n])

@@ -313,7 +313,7 @@ TEST_F(FullestDiskTest, WhenEvenThatIsUsedUpTheyAreRefused) {
   names_ = master::MakeNameService(master::NamePartsOf(cluster_.control()), cluster_.control().callers().Make());
   jobs_ = master::MakeJobService(master::JobPartsOf(cluster_.control()), cluster_.control().callers().Make());
   EXPECT_THAT(Kill().message(), HasSubstr("the master's disk is full"));
-  EXPECT_THAT(Remove("/old").message(), HasSubstr("are left for what makes room"));
+  EXPECT_THAT(Remove("/old").message(), HasSubstr("are left for changes that make room"));
   EXPECT_TRUE(cluster_.control().files().names().Stat("/old").ok());
   EXPECT_EQ(Stat("/old").message(), "") << "workers that registered have changed nothing";
   cluster_.Cut(0);

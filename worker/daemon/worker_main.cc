@@ -273,7 +273,7 @@ Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& co
                                                           const Log& log) {
   const auto refused = [directories, log](std::size_t disk, int strikes, const Status& why) {
     log->error(
-        "the disk of {} refused a write ({} in a row, at {} it counts as failed), and the block is written anew: {}",
+        "the disk of {} refused a write ({} in a row, at {} it counts as failed), and the block is written again: {}",
         directories[disk], strikes, dfs::SpreadBlockStore::kMostStrikes, why.message());
   };
   std::vector<dfs::SpreadBlockStore::Disk> disks;
@@ -344,7 +344,7 @@ class SpotWatch {
     const std::string url = config.spot_notice == "auto" ? MetadataService::kUrl : config.spot_notice;
     auto service = MetadataService::At(url, clock);
     if (!service.ok()) return service.status().Within("spot.notice");
-    log->info("a notice that this machine will be taken away is looked for at {}", url);
+    log->info("looking for a notice that this machine will be taken away at {}", url);
     auto changed = [&timer, &clock, &agent, log](const std::optional<SpotNotice>& notice) {
       if (!notice) {
         log->info("this machine is not taken away after all: its notice was withdrawn");

@@ -85,7 +85,7 @@ Result<TaskDirectories::Place> TaskDirectories::Find(const std::string& path) co
     std::string below = path.substr(root.path.size() + 1);
     const std::string slashed = "/" + below + "/";
     for (const char* part : {"//", "/./", "/../"}) {
-      if (slashed.find(part) != std::string::npos) return Invalid(Quote(path) + " is no plain path");
+      if (slashed.find(part) != std::string::npos) return Invalid(Quote(path) + " is not a plain path");
     }
     return Place{&root, std::move(below)};
   }
@@ -103,7 +103,7 @@ Result<Fd> TaskDirectories::OpenRegular(const std::string& path, int flags) cons
   Fd file(OpenBelow(place, flags | kNever, 0644));
   if (!file.valid()) {
     const int error = errno;
-    if (error == EWOULDBLOCK) return Foreign(path, "a file of which somebody has a lease");
+    if (error == EWOULDBLOCK) return Foreign(path, "a file on which somebody has a lease");
     return IsOfForeign(error) ? Foreign(path, "not a regular file") : FromErrno(error, "open " + path);
   }
   struct stat info = {};

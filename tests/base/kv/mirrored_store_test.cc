@@ -152,7 +152,7 @@ TEST_F(MirroredStoreTest, ACopyThatFailsIsGivenUpAndThatIsSaid) {
     EXPECT_EQ(store->copy_problem(), "");
     Put(*store, "second", "2");
     Put(*store, "third", "3");
-    EXPECT_THAT(store->copy_problem(), HasSubstr("what is acknowledged is on one disk"));
+    EXPECT_THAT(store->copy_problem(), HasSubstr("acknowledged changes are on one disk"));
     EXPECT_EQ(told_.size(), 1u);
     EXPECT_EQ(*All(*store), written_);
   }
@@ -260,7 +260,7 @@ TEST_F(MirroredStoreTest, ACopyOfAnotherHistoryIsNotTakenForTheSame) {
   ASSERT_TRUE(Repair(true, false).ok());
   const auto opened = TryOpen();
   EXPECT_EQ(opened.status().code(), StatusCode::kCorrupt);
-  EXPECT_THAT(opened.status().message(), HasSubstr("hold different things"));
+  EXPECT_THAT(opened.status().message(), HasSubstr("but differ"));
   EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_) << "nobody but a user can tell which of both is right";
   const auto facts = Repair();
   ASSERT_TRUE(facts.ok()) << facts.status().message();

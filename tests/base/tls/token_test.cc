@@ -38,7 +38,7 @@ TEST(Token, IsGoodForOneUse) {
   EXPECT_EQ(says.subject, "ann");
   EXPECT_EQ(says.terms, "terms");
   EXPECT_TRUE(CheckNotEnded(says, kNow).ok());
-  EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("has ended: it was good until"));
+  EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("has expired: it was valid until"));
   EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("do the clocks"));
 }
 

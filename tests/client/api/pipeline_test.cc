@@ -101,7 +101,7 @@ TEST(PipelineTest, WhatAFailedStepLeavesIsKept) {
   FakeRunner runner;
   runner.failing = "copy";
   const Status failed = DriveLoop(runner, "0");
-  EXPECT_EQ(failed.message(), "step copy: job7: failed: too bad; what its steps left is in /_out.steps");
+  EXPECT_EQ(failed.message(), "step copy: job7: failed: too bad; the output of its steps is in /_out.steps");
   EXPECT_EQ(runner.calls.size(), 2u) << "nothing is removed";
   EXPECT_EQ(DriveLoop(runner, "0", false).message(), "step copy: job7: failed: too bad");
 }

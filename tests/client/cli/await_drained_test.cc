@@ -57,7 +57,7 @@ TEST(DrainProgressTest, ALostNodeEndsItWithTheBlocksThatAreMissing) {
 TEST(DrainProgressTest, ANodeWhoseTrashMayBeNeededKeepsItUnlessForced) {
   job::MayGo answer = Of({GoState::kDoubt, GoState::kYes});
   EXPECT_THAT(DrainProgressOf(answer).failure.message(),
-              HasSubstr("node 1: all that files have is elsewhere, but its trash"));
+              HasSubstr("node 1: other nodes have all blocks of files, but its trash"));
   answer.answers[0].tasks = 1;
   for (const bool force : {false, true}) {
     EXPECT_FALSE(DrainProgressOf(answer, force).done);

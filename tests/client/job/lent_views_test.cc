@@ -269,7 +269,7 @@ TEST_F(KeptViewsTest, OfKeysOfValues) {
 }
 
 TEST_F(KeptViewsTest, ValuesThatAreTakenTwiceFailTheJob) {
-  EXPECT_THAT(Run<Twice>().message(), HasSubstr("Reduce goes over the values of a key a second time"));
+  EXPECT_THAT(Run<Twice>().message(), HasSubstr("Reduce iterates over the values of a key a second time"));
   EXPECT_TRUE(Run<StopsEarly>().ok());
 }
 

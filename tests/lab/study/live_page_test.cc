@@ -66,7 +66,7 @@ TEST_F(LivePageTest, WhatCannotBeRunIsRefused) {
   EXPECT_EQ(Refused("where = \"testbed\"", "where = \"local\""),
             "p.toml:2: paper.testbed: is for where = \"testbed\"; the runs of this paper are local");
   EXPECT_EQ(Refused("testbed = \"bed.toml\"\n", ""),
-            "p.toml:2: paper.testbed: is missing, which is the file of the cluster that the runs take place on");
+            "p.toml:2: paper.testbed: is missing: the file of the cluster on which the runs take place");
   const std::string beside = " is not the path of a file from the directory of the paper's file";
   EXPECT_EQ(Refused("bed.toml", "/bed.toml"), "p.toml:2: paper.testbed: \"/bed.toml\"" + beside);
   EXPECT_EQ(Refused("bed.toml", "-bed.toml"), "p.toml:2: paper.testbed: \"-bed.toml\"" + beside);

@@ -218,7 +218,7 @@ kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standa
 }
 
 kj::Promise<void> WorkerAgent::Join(std::string cluster) {
-  if (!IsClusterId(cluster)) return rpc::ToException(Invalid("the master does not say of which cluster it is"));
+  if (!IsClusterId(cluster)) return rpc::ToException(Invalid("the master does not say which cluster it serves"));
   if (identity_.cluster == cluster) return kj::READY_NOW;
   if (!identity_.cluster.empty()) {
     return rpc::ToException(Invalid("this worker belongs to cluster " + identity_.cluster +
@@ -273,7 +273,8 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   WriteAttempts(info.initFailed(UseRoom(failed.size(), &room)), failed);
   WriteAttempts(info.initRunning(UseRoom(running.size(), &room)), running);
   if (served.size() > room) {
-    log_->warn("{} map outputs are served here, {} are told: the rest will run again", served.size(), room);
+    log_->warn("serving {} map outputs, {} of them reported to the master; the others will run again", served.size(),
+               room);
   }
   WriteAttempts(info.initMapOutputs(UseRoom(served.size(), &room)), served);
 }
@@ -328,7 +329,7 @@ void WorkerAgent::NoteTold(master::wire::Moment::Reader moment) {
   parts_.background.Run(
       [told, keep = identity_.keep_told, log = log_] {
         const Status kept = keep(told);
-        if (!kept.ok()) log->warn("how far the master's database has come is not stored: {}", kept.message());
+        if (!kept.ok()) log->warn("cannot store how far the master's database has come: {}", kept.message());
       },
       [] {});
 }
@@ -488,7 +489,7 @@ void WorkerAgent::Found(const CheckedBlock& checked) {
       if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
       return;
     case dfs::wire::ReplicaState::ABSENT:
-      log_->warn("{} is not here any more: {}", dfs::BlockName(id), checked.why.message());
+      log_->warn("{} is no longer here: {}", dfs::BlockName(id), checked.why.message());
       return session_.blocks().Deleted(id);
     default:
       log_->error("{}", checked.why.message());

@@ -525,7 +525,7 @@ void AttemptTable::TaskDone(const AttemptId& id, OwnedMessage<task::wire::Done> 
   const auto kept = std::make_shared<OwnedMessage<task::wire::Done>>(std::move(done));
   if (kept->bytes() > kMostDoneBytes) {
     return Fail(*attempt,
-                {fmt::format("its counters and output blocks take {} bytes to tell, more than {}; use fewer counters",
+                {fmt::format("its counters and output blocks take {} bytes to report, more than {}; use fewer counters",
                              kept->bytes(), kMostDoneBytes),
                  {}});
   }

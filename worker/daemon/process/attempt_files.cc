@@ -60,7 +60,7 @@ Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string dir
       new DiskAttemptFiles(std::move(directory), std::move(directories), reserved_bytes, users, log, std::move(free)));
   for (const Status& left :
        {files->removals_.AddAll(files->jobs_directory()), files->removals_.Resume(files->logs_directory())}) {
-    if (!left.ok()) log->warn("what an earlier worker left of jobs is not removed: {}", left.message());
+    if (!left.ok()) log->warn("cannot remove what an earlier worker left of jobs: {}", left.message());
   }
   return files;
 }
