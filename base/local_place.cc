@@ -197,7 +197,7 @@ Result<LocalFile> LocalFile::Open(const std::string& path, Options options) {
   file.fd_ = MakeBeside(place, options.mode, &file.staged_);
   if (!file.fd_.valid()) return CannotMake(errno, path);
   if (!replaced) return file;
-  // Who may not give files away keeps them: then the bits that act for the owner would act for another.
+  // A user who may not give files away keeps them: the bits that act for the owner would then act for another user.
   const bool same = ::fchown(file.fd(), replaced->st_uid, replaced->st_gid) == 0;
   if (::fchmod(file.fd(), replaced->st_mode & (same ? 07777U : 0777U)) != 0)
     return FromErrno(errno, "set the mode of " + Quote(path));

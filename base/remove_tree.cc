@@ -18,7 +18,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t kMostOpen = 16;
-// How often a directory is looked through from its beginning, unless directories were moved up into it meanwhile.
+// The number of passes over a directory from its beginning, unless directories were moved up into it meanwhile.
 constexpr int kMostPasses = 100;
 
 struct CloseStream {

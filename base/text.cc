@@ -91,7 +91,7 @@ Status CheckLength(std::string_view what, std::string_view text, std::size_t mos
                  " are allowed");
 }
 
-// What Printable leaves needs no other escape than these two.
+// After Printable only these two need an escape.
 std::string JsonString(std::string_view text) {
   std::string json = "\"";
   for (const char c : Printable(text)) {

@@ -89,7 +89,7 @@ Result<std::vector<std::string>> Mend(KeyValueStore& store, const std::function<
   return told;
 }
 
-// Returns what a key is about, for people.
+// Returns the subject of a key, in words.
 Result<std::string> Describe(const KeyValueStore& store, const std::string& key) {
   MILLRACE_ASSIGN(std::string of_files, dfs::DescribeStoredKey(store, key));
   if (!of_files.empty()) return of_files;
@@ -102,7 +102,7 @@ Result<std::string> Describe(const KeyValueStore& store, const std::string& key)
   return Printable(key);
 }
 
-// Says of each part that was left out what it seems to have been about.
+// Prints the apparent subject of each part that was left out.
 Status TellLeftOut(const KeyValueStore& store, const std::vector<DamagedPart>& left_out, std::string* text) {
   for (const DamagedPart& part : left_out) {
     *text += fmt::format("left out: {} at byte {}, {}\n", part.file, part.offset,

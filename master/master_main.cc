@@ -61,7 +61,7 @@ daemon::Health HealthOf(Control& control) {
   return {FaultsOf(summary), WarningsOf(summary)};
 }
 
-// Returns what tells when the certificates end; nothing without TLS.
+// Returns a function that gives the ends of the certificates; nothing without TLS.
 std::function<tls::CertificateEnds()> EndsOf(const std::shared_ptr<tls::Credentials>& credentials) {
   if (credentials == nullptr) return nullptr;
   return [credentials] { return credentials->Ends(); };

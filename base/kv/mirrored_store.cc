@@ -103,7 +103,7 @@ class Mirror final : public MirroredStore {
     if (!in_turn) failed_ = first_->Write(batch, durability);
     Status copied = copy_->End();
     MILLRACE_TRY(failed_);
-    // The mark of the copy counts what both have: what the first lacks was acknowledged to nobody.
+    // The mark of the copy counts what both have: a change that the first lacks was acknowledged to nobody.
     if (copied.ok() && durability == Durability::kSynced) copied = copy_->RaiseMark();
     if (!copied.ok()) GiveUp(copied);
     return Status::Ok();
@@ -160,17 +160,17 @@ Status MakeCopy(RocksStore& first, const std::string& directory, bool puts_aside
   return SyncDirectory(rocks::Parent(directory));
 }
 
-// What there is of a copy.
+// The state of a copy.
 struct Found {
   std::unique_ptr<Copy> copy = nullptr;  // null if it is to be made anew
   std::string why = {};                  // it is made anew; empty if there is nothing
   bool unknown = false;                  // what is there could not be read
-  bool ahead = false;                    // it has what was not acknowledged, and what `first` will not have
+  bool ahead = false;                    // it has unacknowledged changes, which `first` will not have
 };
 
 Found Unknown(const Status& why) { return {nullptr, std::string(why.message()), true}; }
 
-// Returns what is in a directory that holds no database.
+// Returns the names in a directory that holds no database.
 Found LookAtRemains(const std::string& directory) {
   Result<std::vector<std::string>> names = ListDirectory(directory);
   if (names.status().code() == StatusCode::kNotFound) return {};
@@ -222,7 +222,7 @@ Status CheckNotNewer(const std::string& directory, std::uint64_t end) {
 Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> first, const std::string& directory,
                                                   RoomProbe free, std::function<void(const std::string& line)> told) {
   MILLRACE_TRY(CheckNotNewer(directory, first->last_operation()));
-  // No copy is made, nor an older one replaced, of what cannot be read.
+  // A database that cannot be read is not copied, and does not replace an older copy.
   const Result<rocks::Digest> of_first = rocks::DigestOf(*first);
   if (!of_first.ok()) {
     return Status(of_first.status().code(), std::string(of_first.status().message()) + "; if its second copy in " +

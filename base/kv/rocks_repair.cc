@@ -40,10 +40,10 @@ Result<std::unique_ptr<rocksdb::DB>> Salvage(const std::string& from, const std:
 
 Status Apply(const WriteBatch& batch, rocksdb::DB& db) { return rocks::WriteTo(db, batch, false, "repair"); }
 
-// What lies behind the damage in the logs of a database.
+// Reads the changes after the damage in the logs of a database.
 class Rest {
  public:
-  // `db`: what is good before it.
+  // `db` has the good changes before the damage.
   Rest(rocksdb::DB& db, RepairFacts* facts) : db_(db), facts_(*facts), next_(db.GetLatestSequenceNumber() + 1) {}
 
   // Applies what is whole, and notes what was left out, up to operation `until`.
@@ -77,7 +77,7 @@ class Rest {
     return Status::Ok();
   }
 
-  // What is damaged before a batch that is known already is in the tables.
+  // Damaged changes before a batch that is known already are in the tables.
   Status TakeBatch(const LoggedBatch& logged) {
     const std::uint64_t after = logged.first + logged.batch.changes().size();
     if (logged.first < next_) {
@@ -258,7 +258,7 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, c
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
   MILLRACE_ASSIGN(facts.aside, rocks::MoveAside(directory));
   if (::rename(copy.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + copy);
-  // What the good state does not go with any more.
+  // Parts that no longer go with the good state.
   std::vector<std::string> others = {rocks::SparePath(directory)};
   if (!mirror.empty() && EndOf(mirror) != end) others.insert(others.end(), {mirror, rocks::MarkPath(mirror)});
   for (const std::string& other : others) {

@@ -15,7 +15,7 @@
 namespace millrace::tls {
 namespace {
 
-// What tells one state of a file from another.
+// Distinguishes one state of a file from another.
 struct FileStamp {
   std::int64_t seconds = 0, nanoseconds = 0, size = -1;
   std::uint64_t inode = 0;

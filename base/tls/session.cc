@@ -16,7 +16,7 @@ constexpr char kAccepted = 1;
 // The alert protocol_version (RFC 8446, sections 5.1 and 6).
 constexpr std::string_view kTlsIsWanted("\x15\x03\x03\x00\x02\x02\x46", 7);
 
-// What a peer's alert (RFC 8446, section 6.2) means for whoever reads it.
+// Returns a peer's alert (RFC 8446, section 6.2) in words for people.
 const char* MeaningOfAlert(int reason) {
   switch (reason) {
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:

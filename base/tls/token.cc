@@ -16,8 +16,8 @@ constexpr std::size_t kMacBytes = 32;
 
 }  // namespace
 
-// A token is used soon after it was made, and is good for much longer: who meets one that has ended has kept it for
-// long, or his clock and the master's differ.
+// A token is used soon after it was made, and is valid for much longer. If it has expired, its holder has kept it for
+// long, or the clocks of the two machines differ.
 Status CheckNotEnded(const TokenSays& token, Micros now) {
   if (static_cast<std::uint64_t>(now / kSecond) < token.until) return Status::Ok();
   return Invalid("the token has expired: it was valid until " + TimeText(static_cast<Micros>(token.until) * kSecond) +

@@ -23,7 +23,7 @@ constexpr const char* kAuthority = "authority";
 
 tls::Validity ValidFor(std::int64_t days) { return {SystemClock().Now(), days * 24 * kHour}; }
 
-// What all verbs have in common: how long, and how it is told.
+// The options that all verbs share: the time of validity, and the form of the output.
 struct Asked {
   std::int64_t days;
   bool json = false;
@@ -35,7 +35,7 @@ struct Asked {
   }
 };
 
-// Says which files to copy where, and what to tell the program that reads them.
+// Says which files to copy where, and which options name them.
 std::string Advice(const IssuedFiles& issued) {
   const std::string from = "copy " + issued.directory + "/{ca,cert,key}.pem to ";
   const std::string options = "tls.ca, tls.certificate and tls.key name them";

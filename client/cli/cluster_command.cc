@@ -37,7 +37,7 @@ const char* StateOf(const job::ClusterStatus& status) {
   return !status.faults.empty() ? "not healthy" : RisksOf(status) > 0 ? "at risk" : "healthy";
 }
 
-// The master does not see when the certificate ends that this command shows to it.
+// The master does not see the end of the certificate that this command shows to it.
 void AddOwnCertificate(job::ClusterStatus* status) {
   const auto credentials = tls::CredentialsOfUser();
   if (!credentials.ok() || *credentials == nullptr) return;

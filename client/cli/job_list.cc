@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr JobState kStates[] = {JobState::kWaiting, JobState::kRunning, JobState::kSucceeded, JobState::kFailed,
                                 JobState::kKilled};
 
-// Returns why the job has not more slots: of the first kind that it could use.
+// Returns the reason why the job has no more slots of the first kind that it could use.
 std::string FirstWait(const JobStatus& status, const Waits& waits) {
   const auto wait = std::ranges::find(waits, status.job, &job::SchedulerView::Wait::job);
   return wait == waits.end() ? "" : wait->reason;
@@ -54,7 +54,7 @@ int PrintList(const Invocation& invocation, const std::vector<JobStatus>& jobs, 
   return written.ok() ? kDone : invocation.Fail("job list", written);
 }
 
-// What stands on the command line, and whether only live jobs are asked for.
+// The options of the command line; `live` asks for live jobs only.
 struct Wanted {
   JobFilter filter;
   std::string since;

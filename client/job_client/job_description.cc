@@ -17,7 +17,7 @@ Status NoJob(const std::string& executable, const std::string& why) {
   return Invalid(Quote(executable) + " is not a Millrace job: " + why + "; a job's main calls millrace::Run");
 }
 
-// Returns what a program said that failed, for a message: its first line, without its own name before it.
+// Returns the first line that a failed program wrote, without its own name, for a message.
 std::string FirstLine(const std::string& executable, std::string_view error) {
   std::string line(error.substr(0, error.find('\n')));
   if (line.starts_with(executable + ": ")) line.erase(0, executable.size() + 2);

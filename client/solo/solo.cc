@@ -213,7 +213,7 @@ Result<std::vector<Piece>> Pieces(const JobBinding& binding, const JobOptions& o
   return pieces;
 }
 
-// Makes ready what a job needs besides its code, and lets `steps` run its tasks. Without `reads_input` it has one map
+// Prepares the options, files and output of a job, and lets `steps` run its tasks. Without `reads_input` it has one map
 // that reads nothing, and is not prepared.
 Result<std::vector<CounterValue>> RunWith(const JobBinding& binding, const std::string& name, const SoloRun& run,
                                           bool reads_input, const std::function<Status(Job&)>& steps) {

@@ -44,8 +44,7 @@ Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options
   return staged.Commit();
 }
 
-// Returns kExists if something is at the place that is not to be replaced. What else may be wrong with it, its opening
-// says.
+// Returns kExists if the place has something that must not be replaced. Opening the place finds any other obstacle.
 Status CheckPlace(const GetPlan& plan, bool overwrite) {
   const LocalKind there = LookAtLocal(plan.local);
   if (there == LocalKind::kNothing) return Status::Ok();

@@ -11,7 +11,7 @@ namespace {
 
 using Change = std::function<Status(DfsClient&, const FileStatus&)>;
 
-// Whether a directory has to be changed before what is below it is reached: its owner could not go in before.
+// Returns true if a directory has to be changed before its contents, because its owner cannot enter it yet.
 using OpensUp = std::function<bool(const FileStatus&)>;
 
 Status ChangeTree(DfsClient& client, const FileStatus& root, const Change& change, const OpensUp& opens_up) {

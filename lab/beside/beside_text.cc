@@ -82,8 +82,8 @@ struct Links {
   std::string where;
 };
 
-// Messages, and what reduces write, wait behind other data on a busy link. That is not simulated: it is taken for a
-// cost of the tasks, and is wrong for a scheduler that loads the links more or less than the baseline.
+// Messages, and the output of reduces, wait behind other data on a busy link. This wait is not simulated but counted as
+// a cost of the tasks, which is wrong for a scheduler that loads the links more or less than the baseline.
 std::vector<std::string> LinkWarnings(const Beside& beside, const std::vector<std::string>& schedulers,
                                       const Design& design, const Links& links) {
   constexpr double kBusy = 0.25, kOther = 1.5;

@@ -120,7 +120,7 @@ Result<Words> ParseHeadline(const std::string& text) {
   return keys;
 }
 
-// All that is decided before the first run.
+// The decisions that precede the first run.
 struct Prepared {
   Subject subject;
   Design design;
@@ -292,7 +292,7 @@ std::string TextForPeople(const CompareWords& words, const Material& material, c
   return text;
 }
 
-// Writes and prints what came of the runs.
+// Writes and prints the results of the runs.
 Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& prepared, const RunStore& store) {
   Material material = MaterialOf(prepared, store);
   MILLRACE_TRY(AddDetails(*prepared.arena, &material));
@@ -357,7 +357,7 @@ Result<bool> NamesPaper(const Words& paths) {
   return names;
 }
 
-// Returns kInvalid for --write or --check of what is compared by the words of the command.
+// Returns kInvalid for --write or --check without a paper's file.
 Status CheckNoPage(Arguments& arguments, bool own) {
   for (const char* option : {"--write", "--check"}) {
     if (arguments.options().count(option) == 0) continue;
@@ -368,7 +368,7 @@ Status CheckNoPage(Arguments& arguments, bool own) {
   return Status::Ok();
 }
 
-// Returns kInvalid for the first option that says what the paper's file says.
+// Returns kInvalid for the first option that a paper's file sets itself.
 Status CheckPaperOptions(const CLI::App& app) {
   constexpr std::string_view kTaken[] = {"--output", "--repeat", "--write", "--check", "--json", "--seed", "--help"};
   for (const CLI::Option* option : app.get_options()) {

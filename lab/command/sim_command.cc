@@ -70,7 +70,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   return plan;
 }
 
-// Prints what a reader of the table has to know.
+// Prints notes that a reader of the table needs.
 void SayWarnings(const Console& console, const SimWords& words, const Plan& plan,
                  const std::vector<sim::SimResult>& results) {
   double busiest = 0;
@@ -137,7 +137,7 @@ int Replay(const Invocation& invocation, const SimWords& words, const std::strin
   return kDone;
 }
 
-// Returns what to tell of these jobs of a run: `what` of how many, and why.
+// Returns a sentence about these jobs of a run: their number, `what` happened, and why.
 Status StatusOf(const sim::SimResult& result, const std::vector<sim::StuckJob>& jobs, const std::string& before,
                 const std::string& what) {
   constexpr std::size_t kTold = 3;
@@ -172,7 +172,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   if (!journal.ok()) return invocation.FailToStart(kVerb, journal.status());
   const Result<std::vector<sim::SimResult>> results = RunPlan(words, *plan, *journal);
   if (!results.ok()) return invocation.Fail(kVerb, results.status());
-  // What was computed is told wherever it can be, also if a disk has filled up meanwhile.
+  // The results are printed wherever that is possible, even if a disk has filled up meanwhile.
   Status written = journal->Write(words.journal);
   if (const Status kept = words.directory.empty() ? Status::Ok() : sim::WriteReports(words.directory, *results);
       written.ok())

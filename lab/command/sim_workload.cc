@@ -40,7 +40,7 @@ Status ParseBytesOption(const std::string& option, const std::string& text, doub
 
 bool IsToml(const std::string& path) { return path.ends_with(".toml"); }
 
-// Returns a file as far as it matters whether it is still the same.
+// Returns a text by which a changed file is recognised.
 std::string Fingerprint(const std::string& text) {
   char checksum[16];
   std::snprintf(checksum, sizeof checksum, "%08x", Crc32c(text));

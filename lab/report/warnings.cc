@@ -1,4 +1,4 @@
-// What a reader of a comparison must know before believing it.
+// Warnings that a reader needs before believing a comparison.
 #include <algorithm>
 #include <cstdio>
 

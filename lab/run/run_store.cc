@@ -111,7 +111,7 @@ Result<RunStore> RunStore::Open(const std::string& directory, const Conditions& 
   MILLRACE_ASSIGN(const std::vector<std::string> names, NamesIn(directory));
   MILLRACE_ASSIGN(const std::vector<std::string> below, NamesIn(store.below_));
   const bool ours = std::find(below.begin(), below.end(), kConditions) != below.end();
-  // A command that ended right at its start has left these.
+  // These were left by a command that ended right after its start.
   const bool begun =
       names == std::vector<std::string>{"runs"} && std::all_of(below.begin(), below.end(), [](const std::string& name) {
         return name == kLock || name == std::string(kConditions) + ".tmp";

@@ -170,7 +170,7 @@ std::string SourcesText(const Json& document) {
   return text;
 }
 
-// Returns what was run, with the paper's own file in place of the workload of one of its points.
+// Returns the command that was run, with the paper's own file in place of the workload of one of its points.
 std::string Said(const LiveComparison& one, const Paper& paper) {
   std::vector<std::string> words = one.words;
   const Point& point = paper.points[one.point];
@@ -304,7 +304,7 @@ class PageMaker {
     std::uint64_t seed_;
   };
 
-  // What comparisons of a scheduler with itself claim.
+  // Counts the differences that comparisons of a scheduler with itself claim.
   Result<std::string> AgainstItself(const Paper& paper) {
     constexpr const char* kVerdicts[] = {"better", "worse", "same", "undecided"};
     std::map<std::string, std::map<std::string, int>> counts;  // by metric, by verdict

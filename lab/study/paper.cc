@@ -48,7 +48,7 @@ toml::table* ClassOf(toml::table& workload, const std::string& name) {
   return nullptr;
 }
 
-// Returns why the key cannot be changed at a point; none if it is of the workload.
+// Returns the reason why the key cannot be changed at a point; none if it can.
 std::optional<std::string> NotOfWorkload(const std::string& key) {
   const std::string root = key.substr(0, key.find('.'));
   if (root == "settings")
@@ -74,7 +74,7 @@ std::string NotPlain(const std::string& name) {
          " is not made of letters, digits, \".\", \"_\", \"+\", \"-\" and \"=\", or begins with \".\" or \"-\"";
 }
 
-// Returns why a page cannot have the text; none if it can.
+// Returns the reason why a page cannot have the text; none if it can.
 std::optional<std::string> NotForPage(const std::string& text) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
   if (std::any_of(text.begin(), text.end(), is_control)) return Quote(text) + " has a control character or newline";
@@ -290,7 +290,7 @@ class Reader {
     section.Fail(key, "there is no " + what + ' ' + Quote(name) + (near ? "; did you mean " + *near + "?" : ""));
   }
 
-  // Reads what a scheduler is set to: [settings] of all, with the variant's own on top.
+  // Reads the settings of a scheduler: [settings] for all, overridden by the variant's own.
   void SetUp(TomlSection& section, std::string_view key, const toml::table* own, sched::Variant* variant) {
     toml::table settings;
     if (const toml::table* all = table_["settings"].as_table()) settings = *all;
@@ -499,7 +499,7 @@ class Reader {
     }
   }
 
-  // Of a live paper, a point of a sweep has a workload file of its own.
+  // In a live paper each point of a sweep has a workload file of its own.
   [[nodiscard]] bool IsWrittenElsewhere(const Point& point) const {
     return paper_.where != Where::kSimulated && !point.sweep.empty();
   }
@@ -549,7 +549,8 @@ class Reader {
     return words;
   }
 
-  // The place of a word for a message: its key, if the section has it itself; all of `against` are told of there.
+  // The place of a word for a message: its key, if the section has it itself; errors in `against` are reported at
+  // `against`.
   static std::string_view KeyOf(const TomlSection& section, std::string_view key, bool theirs) {
     const std::string_view at = theirs ? "against" : key;
     return section.Has(at) ? at : "";
@@ -634,7 +635,7 @@ class Reader {
     return reckoning;
   }
 
-  // Both sides are of the same seeds only if their points have as many draws.
+  // Both sides have the same seeds only if their points have equally many draws.
   void CheckDraws(TomlSection& section, const Reckoning& reckoning) {
     for (std::size_t i = 0; section.ok() && i < reckoning.theirs.size(); ++i) {
       const std::uint32_t ours = paper_.points[reckoning.ours[i].point].draws;
@@ -882,7 +883,7 @@ Result<bool> IsPaper(std::string_view text, const std::string& file_name) {
 }
 
 Result<Paper> ParsePaper(std::string_view text, const std::string& file_name) {
-  // What the workload itself says wrong is told with its line; the texts of the points have no lines.
+  // Errors in the workload itself are reported with their line; the texts of the points have no lines.
   MILLRACE_ASSIGN(const SimulationFile whole, ParseSimulationAt(file_name, text, {}));
   MILLRACE_TRY(CheckClasses(whole.live.classes));
   MILLRACE_ASSIGN(const toml::table table, ParseToml(text, file_name));

@@ -119,7 +119,7 @@ std::vector<NodeId> Workers::OthersAt(const WorkerFacts& facts) const {
   return others;
 }
 
-// What is written to the earlier one reaches the new one, and a replica counted for both would be one too many.
+// Data written to the earlier one reaches the new one, and a replica counted for both would be one too many.
 void Workers::LoseOthersAt(const WorkerFacts& facts) {
   for (const NodeId number : OthersAt(facts)) {
     master_.log->warn("worker {}: another one, with another storage, is at {}:{} now", number.value, facts.host,

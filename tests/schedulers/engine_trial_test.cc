@@ -155,7 +155,7 @@ std::string WhyJob2Waits(const EngineOptions& options) {
 
 TEST(TrialLimits, WhatWasNotTriedIsNotKnown) {
   EngineOptions options;
-  EXPECT_EQ(WhyJob2Waits(options), "all 6 map slots are busy; the next that frees is offered to it first");
+  EXPECT_EQ(WhyJob2Waits(options), "all 6 map slots are busy; the next to become free is offered to it first");
   options.trials.trials = 1;  // a trial stands for the three maps of job1 on a node
   EXPECT_EQ(WhyJob2Waits(options),
             "all 6 map slots are busy; it is first in order now; of the 6, 3 were tried, and it would get each");

@@ -116,7 +116,7 @@ Result<ConfinerOptions> ConfinerOptionsOf(const WorkerConfig& config, const std:
   return options;
 }
 
-// Says what tasks are confined by. Null if they are not.
+// Opens the confiner of tasks, and logs the parts of the sandbox that it uses. Null if tasks are not confined.
 Result<std::unique_ptr<Confiner>> OpenConfiner(const WorkerConfig& config, const std::string& minder,
                                                sandbox::PeerList& peers, const Log& log) {
   if (config.sandbox == "off") {
@@ -174,7 +174,7 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   return limits;
 }
 
-// Turns what the options leave to the machine into numbers.
+// Replaces options that are `auto` by numbers for this machine.
 Status ResolveResources(WorkerConfig* config) {
   const std::uint64_t memory = config->memory == 0 ? MachineMemory() : config->memory;
   if (config->cores == 0) config->cores = static_cast<std::int64_t>(CoresOfMachine().whole());
@@ -221,7 +221,7 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
 }
 
-// Lets whatever else wants the disk go before the background's thread.
+// Gives the background thread the lowest priority for the disk.
 void YieldTheDisk(rpc::Background& background) {
   // The interface of the kernel (ioprio_set(2)), whose header is not C++.
   constexpr int kWhoProcess = 1, kBestEffort = 2, kClassShift = 13, kLeast = 7;
@@ -301,7 +301,7 @@ class Watched {
   StorageWatch watch_;
 };
 
-// Returns what must be there of a directory, which is the worker's own, or has blocks in it, or both.
+// Returns the names that must exist in a directory, which is the worker's own, or has blocks in it, or both.
 std::vector<std::string> PartsOf(bool own, bool blocks) {
   std::vector<std::string> parts = own ? WorkerParts() : std::vector<std::string>{"block_directory"};
   const std::vector<std::string> more = blocks ? BlockParts() : std::vector<std::string>();
@@ -372,7 +372,7 @@ class SpotWatch {
   NoticeWatch watch_;
 };
 
-// When this worker's certificates end; nothing without TLS.
+// The ends of this worker's certificates; nothing without TLS.
 std::vector<tls::CertificateEnd> CertificatesOf(const std::shared_ptr<tls::Credentials>& credentials) {
   if (credentials == nullptr) return {};
   const tls::CertificateEnds ends = credentials->Ends();

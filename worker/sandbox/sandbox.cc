@@ -15,7 +15,7 @@ constexpr std::string_view kPartNames[] = {"user",    "mounts", "processes", "ip
                                            "network", "filter", "landlock",  "cgroup"};
 static_assert(std::size(kPartNames) == std::size(kAllParts));
 
-// What programs need of a system.
+// The files of a system that programs need.
 constexpr std::string_view kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt"};
 
 }  // namespace

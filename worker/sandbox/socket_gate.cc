@@ -93,7 +93,7 @@ int Give(int listener, std::uint64_t call, int fd, int at, bool close_on_exec, i
   return 0;
 }
 
-// What a connect names.
+// The target of a connect.
 struct Target {
   Fd fd;  // the worker's own copy of the task's descriptor
   sockaddr_storage address = {};

@@ -20,7 +20,7 @@ Status Foreign(const std::string& path, std::string_view is) {
   return Invalid(path + " is " + std::string(is) + "; the task that owns it has replaced it");
 }
 
-// What open(2) says of something that is no regular file, or does not lie where it seems to.
+// Returns true for an error of open(2) that means that something is not a regular file, or is not where it seems to be.
 bool IsOfForeign(int error) {
   return error == ELOOP || error == EXDEV || error == ENXIO || error == EISDIR || error == ENOTDIR || error == ENODEV;
 }

@@ -108,7 +108,7 @@ kj::Promise<void> BlockReporter::OfferTrash(std::size_t from) {
       .then([this, next = from + size] { return OfferTrash(next); });
 }
 
-// The blocks are told of before the report ends, so that the master does not take them for missing in between.
+// The blocks are reported before the report ends, so that the master does not take them for missing in between.
 kj::Promise<void> BlockReporter::BringBack(std::vector<std::uint64_t> wanted) {
   if (wanted.empty()) return kj::READY_NOW;
   return restore_(std::move(wanted)).then([this](std::vector<dfs::StoredBlock> restored) -> kj::Promise<void> {

@@ -18,7 +18,7 @@
 namespace millrace::worker {
 namespace {
 
-// That are looked at below a directory of a job. A job of 100,000 maps has fewer.
+// The most files that are examined below a directory of a job. A job of 100,000 maps has fewer.
 constexpr std::size_t kMostNames = 250'000;
 
 // A task may set when its file was written, but not when that was last changed.
@@ -45,7 +45,7 @@ DiskAttemptFiles::DiskAttemptFiles(std::string directory, sandbox::TaskDirectori
       users_(users),
       removals_(directories_, std::move(log)) {}
 
-// What an earlier incarnation left keeps nobody from starting.
+// Files of an earlier incarnation do not prevent a start.
 Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string directory, std::uint64_t reserved_bytes,
                                                                  std::optional<sandbox::UserRange> users, Log log,
                                                                  RoomProbe free) {

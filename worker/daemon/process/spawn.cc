@@ -203,7 +203,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// What a confined task is started with, beside what every task is.
+// The arguments and descriptors of a confined task, beside those of every task.
 struct Handed {
   std::vector<std::string> arguments;
   Fd order, report, status_in, status_out;

@@ -1,6 +1,6 @@
 // millrace-launch: the beginning of every confined task process. A worker starts it, in namespaces of its own, with an
-// order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. What fails is
-// told to the worker, and then nothing is executed: a task runs as the order says, or not at all.
+// order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. A failure is
+// reported to the worker, and then nothing is executed: a task runs as the order says, or not at all.
 //
 // In a namespace of processes this program is the first process, which the others of the namespace do not outlive. It
 // has the job's executable as its child, reaps whatever becomes an orphan, tells the minder how the child ended, and
@@ -145,8 +145,8 @@ std::vector<char*> Pointers(std::vector<std::string> texts) {
   return pointers;
 }
 
-// The kernel counts the descriptors that are under way in unix sockets by user, and lets nobody send another who is
-// above his limit. Tasks may be one user, and the worker may be it, too: so a task's limit is below the one by which
+// The kernel counts the descriptors that are under way in unix sockets by user, and lets no user above its limit send
+// another. Tasks may be one user, and the worker may be it, too: so a task's limit is below the one by which
 // the worker and the launchers of other tasks send theirs.
 Status LimitDescriptors() {
   rlimit most = {};
@@ -223,7 +223,7 @@ int Main(uid_t user, gid_t group) {
   Execute(*order);
 }
 
-// Whoever may not mount may do so in namespaces of his own.
+// A process that may not mount may do so in namespaces of its own.
 Status GiveReadOnly(const std::vector<std::string>& directories) {
   if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
     return Failed("namespaces: cannot make one");

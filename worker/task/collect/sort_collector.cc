@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kMinMemory = 4096;
 constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << kPositionBits;
-// If order ends within this part of the memory, what came in order is sorted too, and makes no run of its own.
+// If order ends within this part of the memory, the records in order are sorted with the others, and make no run of
+// their own.
 constexpr std::size_t kSoon = 8;
 
 }  // namespace

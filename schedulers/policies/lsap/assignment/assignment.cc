@@ -86,7 +86,7 @@ class Assignment::Network {
   const Assignment& problem_;
   const bool by_task_;  // the tasks are the source
   Transport transport_;
-  // This is an arc by which slots go nowhere, those of places below too.
+  // This is the arc of slots that stay empty, including those of places below.
   struct Idle {
     Place place;
     std::uint32_t arc;
@@ -122,7 +122,7 @@ Assignment::Network::Network(const Assignment& problem)
   }
 }
 
-// What cannot run goes nowhere, at more than any plan costs.
+// Tasks that cannot run take an arc of their own, at more than any plan costs.
 void Assignment::Network::ShipFrom(Transport::Vertex vertex, std::uint32_t units) {
   transport_.SetSupply(vertex, units);
   if (units == 0 || problem_.anywhere_) return;
