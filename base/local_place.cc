@@ -41,7 +41,7 @@ std::optional<std::string> TargetOf(const std::string& link) {
 }
 
 // Returns the descriptor of this process that the path names, directly (/dev/fd/63) or by links (/dev/stdout). To open
-// such a path anew would begin at the start of a file that others append to, and a socket cannot be opened at all.
+// such a path again would begin at the start of a file that others append to, and a socket cannot be opened at all.
 std::optional<int> DescriptorOf(std::string path) {
   const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
   for (int links = 0; links < kMostLinks; ++links) {

@@ -162,8 +162,8 @@ Status MakeCopy(RocksStore& first, const std::string& directory, bool puts_aside
 
 // The state of a copy.
 struct Found {
-  std::unique_ptr<Copy> copy = nullptr;  // null if it is to be made anew
-  std::string why = {};                  // it is made anew; empty if there is nothing
+  std::unique_ptr<Copy> copy = nullptr;  // null if it is to be made again
+  std::string why = {};                  // it is made again; empty if there is nothing
   bool unknown = false;                  // what is there could not be read
   bool ahead = false;                    // it has unacknowledged changes, which `first` will not have
 };

@@ -254,7 +254,7 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, c
     MILLRACE_TRY(Apply(note, *db));
     end = db->GetLatestSequenceNumber();
   }
-  MILLRACE_TRY(SyncTree(copy));  // what opening it did not write anew is a plain copy
+  MILLRACE_TRY(SyncTree(copy));  // what opening it did not write again is a plain copy
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
   MILLRACE_ASSIGN(facts.aside, rocks::MoveAside(directory));
   if (::rename(copy.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + copy);

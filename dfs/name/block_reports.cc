@@ -139,7 +139,7 @@ void BlockManager::Impl::NoteUnnamed(NodeId id, NodeState* node) const {
 void BlockManager::NodeUp(NodeId id, const Location& where) {
   NodeState& node = impl_->nodes[id];
   if (!node.up) ++impl_->nodes_up;
-  // A node that was up has started anew. It has lost its orders, and what it holds counts until its report says
+  // A node that was up has started again. It has lost its orders, and what it holds counts until its report says
   // otherwise.
   impl_->CancelCopiesAt(id);
   node.up = true;

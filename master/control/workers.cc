@@ -173,7 +173,7 @@ Status Workers::Occupied(const WorkerFacts& facts, const NodeRecord& holder) {
 kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) { return AwaitVacancyBut(facts, {}); }
 
 // If two workers ask at the same time, both find the holder silent. The second then finds the first in its place, and
-// asks anew.
+// asks again.
 kj::Promise<void> Workers::AwaitVacancyBut(const WorkerFacts& facts, std::map<NodeId, std::uint64_t> silent) {
   std::vector<NodeId> holders = OthersAt(facts);
   if (const NodeRecord* node = master_.nodes.FindByStorage(facts.storage)) holders.push_back(node->number);

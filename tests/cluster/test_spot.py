@@ -137,7 +137,7 @@ class SpotTest(unittest.TestCase):
             state = lambda: self.nodes(cluster)[number]["state"]
             while state() != "leaving":
                 pass
-            # A master that starts anew is told again.
+            # A master that starts again is told again.
             cluster.kill_master()
             cluster.start_master()
             while (now := state()) != "leaving":

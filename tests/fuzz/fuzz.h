@@ -71,7 +71,7 @@ inline std::string Summed(std::string_view bytes) {
   return out;
 }
 
-// Returns whether a Result or an optional has a value.
+// Returns true if a Result or an optional has a value.
 template <class T>
 bool Held(const T& result) {
   if constexpr (requires { result.ok(); }) {
@@ -82,7 +82,7 @@ bool Held(const T& result) {
 }
 
 // Decodes `bytes`, encodes the value, decodes that and encodes it again, and checks that both encodings give the same
-// bytes. `decode` returns a Result or an optional with the argument of `encode`. Returns whether `bytes` could be
+// bytes. `decode` returns a Result or an optional with the argument of `encode`. Returns true if `bytes` could be
 // decoded.
 template <class Decode, class Encode>
 bool RoundTrip(std::string_view bytes, Decode decode, Encode encode, std::string_view what) {

@@ -275,7 +275,7 @@ class RightsTest : public testing::Test {
     return request.send().wait(io_.waitScope).getSession();
   }
 
-  // Makes what the calls are about anew, as far as it has gone.
+  // Makes what the calls are about again, as far as it has gone.
   void Prepare(Subjects* subjects) {
     ++subjects->number;
     Step step = control_->steps().Begin();

@@ -163,7 +163,7 @@ class RefusingDisk {
   Random random_;  // guarded by the files' lock
 };
 
-// Opens it as who starts a daemon anew until that works.
+// Opens it as who starts a daemon again until that works.
 template <class Open>
 auto OpenAtLast(RefusingDisk& disk, const Open& open) {
   for (int tries = 0; tries < 3; ++tries) {
@@ -176,7 +176,7 @@ auto OpenAtLast(RefusingDisk& disk, const Open& open) {
   return opened;
 }
 
-// As the master does it: the first write that fails is the end, and the database is opened anew.
+// As the master does it: the first write that fails is the end, and the database is opened again.
 TEST(PowerTest, ADatabaseKeepsWhatItAcknowledgedOnADiskThatRefuses) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));

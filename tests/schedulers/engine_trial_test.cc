@@ -93,7 +93,7 @@ class TrialOf : public testing::TestWithParam<std::string> {
 TEST_P(TrialOf, ACopyDecidesAsTheOriginalDoes) {
   ForHistories(12, 250, [](const std::vector<History::Record>& records, const HistoryOptions& options) {
     Engine engine(options.engine, MakePolicyOf(options));
-    constexpr std::size_t kTogether = 6;  // records after which, at the end of a round, the copy is made anew
+    constexpr std::size_t kTogether = 6;  // records after which, at the end of a round, the copy is made again
     for (std::size_t begin = 0, end = 0; begin < records.size(); begin = end) {
       end = std::min(begin + kTogether, records.size());
       while (end < records.size() && records[end - 1].line != History::kDecide) ++end;

@@ -184,8 +184,8 @@ TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
   EXPECT_THAT(attempts(), SizeIs(5)) << "four of its own fault";
 }
 
-// A node that lists its blocks anew has them all, and its replica counts: what it was told to delete before is as if it
-// had not been said.
+// A node that lists its blocks again has them all, and its replica counts: what it was told to delete before is as if
+// it had not been said.
 TEST(FullDiskTest, WhatWasToBeDeletedBeforeANodeListedItsBlocksAnewIsNotDeletedAfterwards) {
   SimulatedCluster cluster({.workers = 2});
   const dfs::BlockId block = cluster.StoreFile("/kept");

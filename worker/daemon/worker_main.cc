@@ -372,7 +372,7 @@ class SpotWatch {
   NoticeWatch watch_;
 };
 
-// The ends of this worker's certificates; nothing without TLS.
+// Returns the ends of this worker's certificates; nothing without TLS.
 std::vector<tls::CertificateEnd> CertificatesOf(const std::shared_ptr<tls::Credentials>& credentials) {
   if (credentials == nullptr) return {};
   const tls::CertificateEnds ends = credentials->Ends();

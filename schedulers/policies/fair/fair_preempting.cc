@@ -41,7 +41,7 @@ FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotK
   Watch();
 }
 
-// The order is made anew, since pools and clocks point to each other. What starves there starves here; what would be
+// The order is made again, since pools and clocks point to each other. What starves there starves here; what would be
 // seen to starve at the end of the round has done so since the last one.
 FairPreempting::FairPreempting(const FairPreempting& other, const ClusterState& state)
     : GreedyOver(other, std::make_unique<FairOrder>(other.order().settings(), other.order().reduces())),

@@ -136,7 +136,7 @@ TEST_F(MirroredStoreTest, ACopyThatIsBehindOrDamagedOrGoneIsMadeAnew) {
   Put(*Open(), "first", "1");
   Put(**OpenRocksStore(first_), "second", "2");
   EXPECT_EQ(Open()->copy_problem(), "");
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made anew: it is not up to date")));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made again: it is not up to date")));
   fs::remove(copy_ + "/CURRENT");
   EXPECT_EQ(Open()->copy_problem(), "");
   fs::remove_all(copy_);
@@ -335,7 +335,7 @@ TEST_F(MirroredStoreTest, ACopyThatCannotBeReadIsPutAsideAndNotRemoved) {
   ASSERT_TRUE(WriteFileDurably(copy_ + "/letter", "dear Ann").ok());
   EXPECT_EQ(Open()->copy_problem(), "");
   EXPECT_EQ(*ReadWholeFile(copy_ + ".damaged-1/letter"), "dear Ann");
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made anew: there are files, but no database"),
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made again: there are files, but no database"),
                                  HasSubstr("lies in " + copy_ + ".damaged-1")));
   EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_);
 }

@@ -231,7 +231,7 @@ TEST_F(DoubtfulFileSystemTest, FilesThatWereRemovedOrReplacedAreNotDeletedAndLat
   files_->SetDoubt(false);
 }
 
-// The node that has the blocks may come when the file was given up, and the master be started anew before that.
+// The node that has the blocks may come when the file was given up, and the master be started again before that.
 TEST_F(DoubtfulFileSystemTest, WhatWasGivenUpIsNotDeletedWhereItTurnsUpLater) {
   Restart();
   ASSERT_TRUE(files_->Abandon(file_, 2, &batch_).ok());

@@ -91,7 +91,7 @@ TEST_F(AnnouncementsTest, BadNewsIsToldAtOnceButAfterWhatWasGathered) {
   EXPECT_THAT(Told(), ElementsAre("1: without 3"));
 }
 
-// It has another connection, or another reduce, and is told of everything anew.
+// It has another connection, or another reduce, and is told of everything again.
 TEST_F(AnnouncementsTest, WhatWasGatheredForAForgottenWorkerIsNotTold) {
   for (const NodeId node : {1_n, 2_n, 3_n}) {
     announcements_.Add(Ready(node, 0), false);

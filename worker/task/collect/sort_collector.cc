@@ -65,7 +65,7 @@ bool SortCollector::Impl::AddInOrder(std::uint32_t partition, std::string_view k
   if (added == OrderedRecords::AddResult::kAdded) [[likely]]
     return true;
   const bool soon = added == OrderedRecords::AddResult::kOutOfOrder && ordered.bytes() <= buffer.size() / kSoon;
-  if (!soon && !ordered.empty()) {  // what came so far makes a run, and perhaps order begins anew
+  if (!soon && !ordered.empty()) {  // what came so far makes a run, and perhaps order begins again
     failure = Spill();
     if (!failure.ok() || ordered.Add(partition, key, value) == OrderedRecords::AddResult::kAdded) return true;
   }
