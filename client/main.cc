@@ -38,7 +38,7 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
-// Here, since the master's reader of the file is no client's.
+// The verb is here because the reader of the file belongs to the master, which clients may not use.
 int CheckAccess(const millrace::cli::Invocation& invocation, const millrace::cli::Words& args) {
   millrace::console::Arguments arguments("access check", "FILE...",
                                          "Reads access files as the master does (access.file), and says what is wrong "

@@ -35,7 +35,7 @@ bool PathExists(const std::string& path) { return std::filesystem::exists(path);
 
 std::string DatabaseOf(const MasterConfig& config) { return config.directory + "/database"; }
 
-// The next master on this database is to know that it may be older than what clients were told.
+// Tells the next master on this database that it may be older than what clients were told.
 WriteBatch NoteOf(DoubtCause cause) {
   WriteBatch note;
   Doubt::Announce(cause, &note);

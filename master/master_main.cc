@@ -85,7 +85,7 @@ Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
   return made;
 }
 
-// Returns the size of the spare log, for what makes room on a full disk.
+// Returns the size of the spare log, which takes changes that make room on a full disk.
 std::uint64_t SpareBytes(const MasterConfig& config) {
   constexpr std::uint64_t kMost = std::uint64_t{16} << 20, kLeast = std::uint64_t{256} << 10;
   const std::uint64_t bytes = std::min(config.reserved_bytes / 4, kMost);

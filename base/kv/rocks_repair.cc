@@ -117,7 +117,7 @@ Result<std::optional<SpareLog>> FindSpare(const std::string& directory) {
   return std::optional<SpareLog>(*std::move(spare));
 }
 
-// Makes the good state of what is left of the database in `copy` and lets `look` see it.
+// Makes the good state from the remains of the database in `copy`, and lets `look` see it.
 Status SalvageAndLook(const std::string& directory, const std::string& copy, RepairFacts* facts,
                       const LookAtState& look, const MendStore& mend) {
   MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, Salvage(directory, copy, &facts->method));

@@ -1,4 +1,4 @@
-// The fields of a job's request in messages, and the check of what clients ask for.
+// The fields of a job's request in messages, and the check of clients' requests.
 #include <string>
 #include <utility>
 

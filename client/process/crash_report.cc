@@ -47,7 +47,7 @@ std::uintptr_t load_bias = 0;  // of the executable
 std::uintptr_t code_begin = 0, code_end = 0;
 std::atomic<bool> reporting{false};
 
-// Text that ends with a zero byte. What there is no room for is dropped.
+// Text that ends with a zero byte. Text that does not fit is dropped.
 template <std::size_t kRoom>
 class Text {
  public:

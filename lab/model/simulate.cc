@@ -55,7 +55,7 @@ Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes
   const SimJob& job = workload.jobs[index];
   const std::string who = "job " + std::to_string(index) + " (" + Quote(job.name) + ")";
   if (job.after && (*job.after >= workload.jobs.size() || *job.after == index))
-    return Invalid(who + " waits for job " + std::to_string(*job.after) + ", which is not another one");
+    return Invalid(who + " waits for job " + std::to_string(*job.after) + ", which is the job itself");
   if (job.submit < 0) return Invalid(who + " is submitted at a negative time");
   if (job.maps.size() > sched::kMaxMaps) return Invalid(who + " has too many maps");
   if (job.reduces.size() > sched::kMaxReduces) return Invalid(who + " has too many reduces");

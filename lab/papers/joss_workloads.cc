@@ -244,7 +244,7 @@ double OffLocal(const Results& results, const char* scheduler, const char* bench
   return 100 - LocalityPercent(OfGroup(results.at(scheduler), benchmark), Locality::kDatacenter);
 }
 
-// Returns the mean over the map-heavy benchmarks of what `of` says.
+// Returns the mean of `of` over the map-heavy benchmarks.
 template <class Function>
 double MeanOverMapHeavy(const Function& of) {
   double sum = 0;

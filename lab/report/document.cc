@@ -115,7 +115,7 @@ Json RunsJson(const std::vector<const RunRecord*>& counting) {
 
 Json EstimateOrNull(const std::optional<sim::Estimate>& estimate) { return estimate ? ToJson(*estimate) : Json(); }
 
-// Adds each scheduler but the baseline; each row begins with what `of` says of it.
+// Adds each scheduler but the baseline; each row begins with the result of `of`.
 void AddComparisons(const Material& material, const sim::MetricComparison& judged, const Json& of, Json* rows) {
   for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
     if (scheduler == material.design.baseline) continue;

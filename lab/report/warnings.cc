@@ -48,7 +48,7 @@ void WarnOfDisturbedRuns(const Material& material, std::vector<std::string>* war
                       " runs were disturbed each time that they were made, the first of them because " + first);
 }
 
-// A mean over the jobs that ended is no figure of merit for a scheduler under which others did not.
+// A mean over the jobs that ended does not show the merit of a scheduler under which others did not end.
 void WarnOfUnfinishedJobs(const Material& material, std::vector<std::string>* warnings) {
   for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
     std::uint64_t jobs = 0, succeeded = 0;

@@ -433,7 +433,7 @@ Status CheckLive(const std::vector<Paper>& papers) {
     const Paper* paper;
     const Point* point;
   };
-  std::map<std::string, Owner> owners;  // by what is made in the directory: workloads and results
+  std::map<std::string, Owner> owners;  // by name in the directory: workloads and results
   for (const Paper& paper : papers) {
     for (const Point& point : paper.points) MILLRACE_TRY(CheckTestbed(paper, point));
     for (const LiveComparison& one : ComparisonsOf(paper)) {

@@ -624,11 +624,11 @@ class Reader {
     if (!section.ok()) return reckoning;
     if (words.against == (reckoning.as == As::kValue))
       section.Fail("against", words.against ? "a plain value is not compared with anything; say `as`, such as ratio"
-                                            : "is missing: what it is compared with");
+                                            : "is missing: the other side of the comparison");
     if (reckoning.ours.size() > 1 && !words.over)
       section.Fail("point", "is missing; a figure over all points of a sweep says `over`, such as mean");
     if (words.against && reckoning.theirs.size() != reckoning.ours.size())
-      section.Fail("against", "has other points than what it is compared with");
+      section.Fail("against", "has other points than its counterpart");
     CheckDraws(section, reckoning);
     if (!section.ok()) return reckoning;
     reckoning.scale = ScaleOf(section, *reckoning.ours.front().metric, words);

@@ -34,7 +34,7 @@ kj::Promise<void> ReadInto(kj::AsyncIoStream& stream, std::string& bytes) {
   });
 }
 
-// Resolves to what the answer says; rejects if none comes that makes sense.
+// Resolves to the answer's contents; rejects if no valid answer comes.
 kj::Promise<Status> Ask(kj::Promise<kj::Own<kj::AsyncIoStream>> dialed, std::string request) {
   const auto question = std::make_shared<Question>();
   question->request = std::move(request);

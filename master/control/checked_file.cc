@@ -67,7 +67,7 @@ std::unique_ptr<WatchedFile> WatchFile(std::string path) { return std::make_uniq
 Status CheckedFile::Start(const KeyValueStore& store, Micros now, const Take& take) {
   if (file_ == nullptr) return Status::Ok();
   if (const Result<std::optional<std::string>> record = store.Get(key_); record.ok() && *record) {
-    // One that is not understood is no copy, and no reason not to start.
+    // A copy that is not understood is ignored, and does not prevent a start.
     if (Result<FileRecord> kept = ReadFields<FileRecord>(**record, key_, kFileRecord); kept.ok()) {
       if (kept->has_copy) copy_ = std::move(kept->copy);
       taken_ = kept->taken;

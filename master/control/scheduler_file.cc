@@ -9,8 +9,8 @@
 namespace millrace::master {
 namespace {
 
-// Fills in what a setting that is left out means in a live cluster. The value is made explicit so that the journal has
-// it, and a replay does the same.
+// Fills in settings that were left out, with their values in a live cluster. The value is made explicit so that the
+// journal has it, and a replay does the same.
 sched::Settings Live(sched::Settings settings) {
   auto& enabled = settings.Of<sched::SpeculationSettings>().enabled;
   enabled = enabled.value_or(true);

@@ -48,7 +48,7 @@ bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   if (task == nullptr || task->done || event.attempt.number != task->launched) return false;
   const NodeState* node = state.FindNode(event.node);
   if (node == nullptr || !node->InUse() || node->running.size() >= kMaxRunning) return false;
-  // The end of a job that let this one go may be forgotten, and a standstill that did so is no event.
+  // The end of a job that let this one go may be forgotten, and a standstill that did so is not an event.
   if (state.FindJob(event.attempt.task.job)->held) state.ReleaseHeld();
   state.Resume(event.attempt.task);
   state.StartAttempt(event.attempt, event.node, now);

@@ -31,8 +31,8 @@ bool Part(const std::map<Source, Leaves>& leaves, std::vector<Source>* all, std:
   return true;
 }
 
-// Returns the jobs that the end of maps, or of copying, may bring in line for what the view's waits for reduces or
-// permits are for, before any comes free.
+// Returns the jobs that may come to wait for the same reduce slots or permits as the view's jobs, once maps or copies
+// end and before a slot becomes free.
 std::set<JobId> MayComeFirst(const PolicyView& view, const ClusterState& state, SlotKind kind) {
   std::set<JobId> jobs;
   for (const WaitView& wait : view.waits) {

@@ -261,7 +261,7 @@ class SyncMeters {
 
 auto TellOfYieldingTrash(const Log& log) {
   return [log](const dfs::BlockStore::Swept& swept) {
-    log->warn("{} blocks of {} left the trash for good: there was no room for what is written", swept.blocks,
+    log->warn("{} blocks of {} left the trash for good: new blocks needed the room", swept.blocks,
               FormatBytes(swept.bytes));
   };
 }

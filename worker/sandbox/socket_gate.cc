@@ -110,7 +110,7 @@ class Asked {
       : listener_(listener), call_(call), options_(options) {}
 
   // Returns 0 or an errno. *given is the descriptor that the task got, which is then the call's result. A connect is
-  // not done, but *target says what is to be connected to what.
+  // not done, but *target names the two ends to connect.
   int Do(int* given, std::optional<Target>* target) {
     const int number = call_.data.nr;
     if (number == SCMP_SYS(socket)) return MakeSocket(given);

@@ -30,7 +30,7 @@ int OpenAtOnce(int directory, const std::string& below, int flags, mode_t mode) 
   how.flags = static_cast<std::uint64_t>(flags);
   if ((flags & O_CREAT) != 0) how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-  // EAGAIN is no reason to try again: it says that somebody has a lease of the file, and keeps it.
+  // EAGAIN is not a reason to try again: somebody has a lease on the file, and keeps it.
   for (;;) {
     const long fd = syscall(SYS_openat2, directory, below.c_str(), &how, sizeof how);
     if (fd >= 0 || errno != EINTR) return static_cast<int>(fd);

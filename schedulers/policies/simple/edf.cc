@@ -27,7 +27,7 @@ std::optional<Micros> HalfDoneAt(const ClusterState& state, const JobState& job)
   return static_cast<Micros>((since + missing * estimate) / running + 0.5);
 }
 
-// Returns true if half of the reduces are done by what they report.
+// Returns true if half of the reduces are done by their own reports.
 bool ReportsHalf(const JobState& job) {
   if (job.progress.maps_done < job.progress.maps) return false;
   std::uint64_t per_mille = 1000ULL * job.progress.reduces_done;

@@ -369,7 +369,7 @@ kj::Promise<void> AttemptTable::WatchRoom() {
 }
 
 // One after the other, as the room that one gives may be enough; as many as are needed when hardly any is left. While
-// they give it, others are stopped only if half of what was left has gone as well.
+// they give it, others are stopped only if half of the remaining room has gone as well.
 void AttemptTable::LookAtRoom() {
   const std::optional<AttemptFiles::Shortage> shortage = parts_.files.FindShortage();
   if (!shortage) stopped_at_.reset();

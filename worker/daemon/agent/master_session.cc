@@ -112,7 +112,7 @@ kj::Promise<void> MasterSession::Cycle() {
       .catch_([this](kj::Exception&& exception) {
         Close();
         break_ = nullptr;
-        link_.Reset();  // the link waits before it dials again, so this is no busy loop
+        link_.Reset();  // the link waits before it dials again, so this is not a busy loop
         return AfterFailure(rpc::FromException(exception));
       })
       .then([this] { return Cycle(); });

@@ -138,7 +138,7 @@ Status DiskAttemptFiles::MakeWritable(const std::string& path, JobId job) const 
   return directories_.MakeDirectory(path, {.mode = 0700, .owner = user, .group = user});
 }
 
-// The group is the job's, also of what is made in it.
+// The group is the job's, also for files made in it.
 Status DiskAttemptFiles::MakeReadable(const std::string& path, JobId job) const {
   if (!users_) return directories_.MakeDirectory(path, {});
   return directories_.MakeDirectory(path, {.mode = 02750, .group = sandbox::UserOf(*users_, job)});

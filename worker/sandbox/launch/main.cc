@@ -6,8 +6,8 @@
 // has the job's executable as its child, reaps whatever becomes an orphan, tells the minder how the child ended, and
 // ends.
 //
-// Started with other words than a worker's for a task, it is no beginning of one: --probe tries the gate, and
-// --mount-read-only sends the worker mounts of the directories that follow, or text that says what failed.
+// With other arguments it does not start a task: --probe tries the gate, and --mount-read-only sends the worker mounts
+// of the directories that follow, or text that says what failed.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -202,7 +202,8 @@ Status LimitDescriptors() {
 Status Prepare(const LaunchOrder& order, uid_t user, gid_t group) {
   MILLRACE_TRY(EnterCgroups(order));
   if (order.user_namespace) MILLRACE_TRY(MapUser(user, group).Within("namespaces: cannot map users"));
-  if (order.own_host_name) (void)!sethostname("task", 4);  // a service manager may forbid it, and the name is no secret
+  if (order.own_host_name)
+    (void)!sethostname("task", 4);  // a service manager may forbid it, and the name is not secret
   return order.own_view ? EnterView(order) : Status::Ok();
 }
 

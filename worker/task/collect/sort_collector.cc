@@ -73,7 +73,7 @@ bool SortCollector::Impl::AddInOrder(std::uint32_t partition, std::string_view k
   return false;
 }
 
-// Sorts what came in order so far together with what is to come.
+// Sorts the records that came in order so far together with later ones.
 void SortCollector::Impl::SortInstead() {
   in_order = false;
   const std::vector<std::string> came = ordered.Copy();
