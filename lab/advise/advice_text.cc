@@ -93,8 +93,8 @@ std::string ModelLine(const Advice& advice, const History& history) {
 std::string CoresLine(const Advice& advice, const Material& material, const History& history) {
   if (!SlotsCostNothing(history.file)) {
     if (history.cores_share == 1) return "";
-    return "Tasks have " + Formatted("%.0f%%", 100 * history.cores_share) +
-           " of the cores there; with these they wait for a core as long as they really did.\n";
+    return "In the simulation tasks have " + Formatted("%.0f%%", 100 * history.cores_share) +
+           " of the cores; with these they wait for a core as long as they really did.\n";
   }
   std::string turning;
   for (const sched::Variant& variant : material.subject->schedulers) {

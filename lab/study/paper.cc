@@ -745,7 +745,7 @@ class Reader {
     std::string head;
     section.Text("id", &table.id), section.Text("title", &table.title), section.Text("head", &head);
     const auto same = [&](const PaperTable& other) { return other.id == table.id; };
-    if (table.id.empty() || table.id == "claims") section.Fail("id", "is missing, or is that of the claims");
+    if (table.id.empty() || table.id == "claims") section.Fail("id", "is missing, or is the id of the table of claims");
     if (!IsPlain(table.id)) section.Fail("id", NotPlain(table.id));
     if (std::any_of(paper_.tables.begin(), paper_.tables.end(), same))
       section.Fail("id", "there are two tables of this id");

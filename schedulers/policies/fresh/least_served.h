@@ -1,4 +1,4 @@
-// Which job has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
+// Finds the job that has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
 // docs/schedulers/policies.md#fresh).
 //
 // The rule, as code:
