@@ -1,4 +1,4 @@
-// What becomes of attempts and map outputs on nodes that ail.
+// Tests what happens to attempts and map outputs on ailing nodes.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -58,7 +58,7 @@ class TextFile final : public WatchedFile {
 
 class NoControl final : public worker::wire::WorkerControl::Server {};
 
-// What each call is asked with: what is Ann's, where the call is about something.
+// The arguments of each call: things of Ann's, where the call is about something.
 struct Subjects {
   std::uint32_t job = 0;   // in pool production
   std::uint64_t file = 0;  // that she is writing

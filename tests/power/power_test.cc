@@ -67,7 +67,7 @@ void WriteNumbers(Cuts<std::uint64_t>& cuts, Random& random, const std::string& 
   }
 }
 
-// Returns how many numbers are in the database, after it has checked that they are the first ones.
+// Checks that the numbers in the database are the first ones, and returns how many there are.
 Result<std::uint64_t> CountNumbers(const std::string& path) {
   MILLRACE_ASSIGN(const auto store, OpenRocksStore(path));
   std::uint64_t count = 0;
@@ -226,7 +226,7 @@ class RefusedOnceTest : public testing::Test {
         },
         false);
   }
-  // Returns what the second try opened.
+  // Returns the store that the second try opened.
   template <class Open>
   auto OpenTwice(const Open& open) {
     EXPECT_FALSE(open().ok());

@@ -41,8 +41,8 @@ HistoryOptions OptionsOf(const std::string& scheduler, unsigned round) {
   return options;
 }
 
-// Returns what the engine says of the record, and what it decides on its own. The records of what was decided are
-// passed over: each engine makes its own decisions.
+// Returns the engine's effects of the record, and its own decisions. The records of what was decided are passed over:
+// each engine makes its own decisions.
 std::string Feed(Engine* engine, const History::Record& record) {
   Effects effects;
   std::string said;

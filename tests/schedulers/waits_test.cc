@@ -1,4 +1,5 @@
-// Why a job waits: what Engine::View says holds, and a job whose named causes are lifted, one after the other, starts.
+// Tests the reasons why jobs wait: those of Engine::View hold, and a job whose named causes are lifted, one after the
+// other, starts.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What is told once it is on the disk, and a disk that is full.
+// Tests answers that wait for the disk, and a disk that is full.
 #include <gmock/gmock.h>
 
 #include "base/rpc/status_codec.h"
@@ -222,7 +222,7 @@ TEST(FullDiskTest, WhatWasToBeDeletedBeforeANodeListedItsBlocksAnewIsNotDeletedA
   EXPECT_EQ(left, 1);
 }
 
-// What makes room needs none.
+// Changes that make room need none.
 class FullestDiskTest : public testing::Test {
  protected:
   FullestDiskTest() {

@@ -49,7 +49,7 @@ struct BatchOptions {
   bool restarts = false;  // the master, twice while jobs run and once while none does
 };
 
-// What `millrace sim --replay` does with the journal.
+// Does what `millrace sim --replay` does with the journal.
 sim::ReplayResult Replayed(const std::vector<std::string>& journal) {
   std::string text;
   for (const std::string& line : journal) (text += line) += '\n';

@@ -48,7 +48,7 @@ TEST(CallRights, AreNeededForEachCallByEachRole) {
   EXPECT_EQ(rights.Find(0x1234, 0), nullptr);
 }
 
-// What must hold whatever the table says otherwise.
+// Rules that must hold whatever else the table says.
 TEST(CallRights, KeepWorkersTasksAndClientsApart) {
   for (const auto& right : CallRights().List()) {
     const auto may = [&right](Role role) { return std::ranges::find(right.roles, role) != right.roles.end(); };

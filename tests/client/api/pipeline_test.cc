@@ -1,4 +1,4 @@
-// What a pipeline asks of whoever runs its steps, and how words and reports are read. Whole pipelines run in
+// Tests a pipeline's requests to the runner of its steps, and the reading of words and reports. Whole pipelines run in
 // tests/cluster/test_pipelines.py.
 #include "client/api/pipeline.h"
 

@@ -1,4 +1,4 @@
-// What a job's tests are given: a map, a reduce or a whole job, run as the runtime runs it.
+// Tests the functions for a job's tests: a map, a reduce or a whole job, run as the runtime runs it.
 #include "client/api/testing.h"
 
 #include <gmock/gmock.h>

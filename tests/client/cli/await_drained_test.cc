@@ -1,4 +1,4 @@
-// What `node decommission` makes of the master's answer: what it waits for, what ends it, and when it is done.
+// Tests how `node decommission` treats the master's answers: when it waits, fails, and succeeds.
 #include "client/cli/await_drained.h"
 
 #include <gmock/gmock.h>

@@ -44,7 +44,7 @@ class LivePageTest : public ::testing::Test {
     EXPECT_TRUE(paper.ok()) << paper.status().message();
     return paper.ok() ? std::move(*paper) : Paper();
   }
-  // Returns why it is refused, without the directory; empty if it is not.
+  // Returns the reason why it is refused, without the directory; empty if it is not.
   std::string Refused(const std::string& from, const std::string& to, const std::string& more = "") {
     std::string text = kLive + more;
     const std::size_t at = text.find(from);

@@ -27,7 +27,7 @@ class AnnouncementsTest : public testing::Test, private kj::TaskSet::ErrorHandle
     timer_.advanceTo(timer_.now() + by);
     scope_.poll();
   }
-  // What was told since the last call, a line for each order: "2: +4 -5 without 6".
+  // Returns the announcements since the last call, a line for each order: "2: +4 -5 without 6".
   std::vector<std::string> Told() { return std::exchange(told_, {}); }
 
   kj::EventLoop loop_;

@@ -39,7 +39,7 @@ class SchedulerFileTest : public ::testing::Test {
     return SchedulerFile(std::make_unique<FakeWatchedFile>("scheduler.toml", std::move(text), &changes_),
                          MakeSilentLog());
   }
-  // What a master keeps after a while.
+  // Stores the copy of the file, as a master does after a while.
   void Keep(SchedulerFile& file) {
     WriteBatch batch;
     file.Keep(&batch);

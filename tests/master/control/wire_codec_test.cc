@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Returns what FromWire says of a valid request that `change` has changed.
+// Returns the result of FromWire for a valid request that `change` has changed.
 Status StatusOf(const std::function<void(wire::JobRequest::Builder)>& change) {
   capnp::MallocMessageBuilder message;
   auto request = message.initRoot<wire::JobRequest>();

@@ -222,7 +222,7 @@ void FaultActor::Cleared(WorkerMachine& worker, NodeId node) {
   });
 }
 
-// What happens to somebody who decommissions, at the worst moment.
+// Events that hit somebody who decommissions, at the worst moment.
 void FaultActor::Disturb(WorkerMachine& worker) {
   MasterMachine& master = cluster_.master();
   switch (random_.Below(4)) {

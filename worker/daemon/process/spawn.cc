@@ -40,7 +40,7 @@ struct Child {
   char* const* environment = nullptr;
   pid_t daemon = 0;
   int input = -1, output = -1, channel = -1;
-  // Of a confined task: the launcher takes the place of the executable.
+  // For a confined task the launcher takes the place of the executable.
   const char* launcher = nullptr;
   int namespaces = 0;
   std::vector<int> inherited;  // descriptors from 4 on

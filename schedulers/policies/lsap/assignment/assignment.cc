@@ -157,7 +157,7 @@ std::vector<Assignment::RowCost> Assignment::Network::UsefulCosts() const {
   return useful;
 }
 
-// Of the costs at one place it keeps those of the cheapest rows that together have as many tasks as there are slots.
+// At one place it keeps the costs of the cheapest rows that together have as many tasks as there are slots.
 void Assignment::Network::KeepCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const {
   const auto cheaper = [](const RowCost& a, const RowCost& b) {
     return std::tie(a.cost, a.row) < std::tie(b.cost, b.row);

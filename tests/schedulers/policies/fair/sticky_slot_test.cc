@@ -1,4 +1,4 @@
-// What fair sharing does in time: slots that stick to a job, and how long a batch takes.
+// Tests fair sharing over time: slots that stick to a job, and how long a batch takes.
 #include <gtest/gtest.h>
 
 #include <cmath>
