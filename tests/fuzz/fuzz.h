@@ -1,8 +1,7 @@
 // Helpers of fuzz targets. A target is one file with two functions:
 //
 //   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);   // libFuzzer's: 0
-//   std::vector<std::string> millrace::fuzz::Seeds();                                    // good inputs, from our
-//   encoders
+//   std::vector<std::string> millrace::fuzz::Seeds();                                    // good inputs of ours
 //
 // With clang it is linked with libFuzzer, whose corpus begins with the seeds (seeds_main.cc); with g++ it is linked
 // with a driver that mutates the seeds (driver.cc). A target aborts if a property does not hold; sanitizers find the
