@@ -13,12 +13,12 @@
 //
 // Versions: a format that has grown either begins with its version (Version), or the caller of Reading gives it the
 // version. Has(n) is false in a Reading of older bytes; the fields that are not there keep the values that they have.
-// A Writing always writes the newest.
+// A Writing always writes the newest version.
 //
 // Damaged bytes: a Reading refuses bytes that end too early or go on too long, a number too big for its field, a
 // boolean that is neither 0 nor 1, an enumerator after the last one, a list of more elements than the bytes left, and
-// what a Check or the caller's rule for a count refuses. After the first refusal all reads give zero or empty, lists
-// end and checks pass, so that Finish, at the end, tells the first thing that is wrong.
+// values that a Check or the caller's rule for a count refuses. After the first refusal all reads give zero or empty,
+// lists end and checks pass, so that Finish, at the end, reports the first refusal.
 //
 // Memory: every element of a list takes at least one byte and is made only once it is its turn, so that a damaged count
 // cannot ask for memory: room is made ahead for 1000 elements at most. A text is copied only once all of it is known to
@@ -75,15 +75,15 @@ class Writing {
     out_.U8(static_cast<std::uint8_t>(bits));
   }
 
-  // A u8 that says whether there is a value; in a Reading `value` is then made, for fields that stand further on.
+  // A u8 that says whether there is a value. A Reading then makes `value`, whose fields come later.
   void Presence(const auto& value) { out_.U8(value.has_value() ? 1 : 0); }
   // Its presence, and then its fields.
   void Optional(const auto& value, const auto& fields) {
     Presence(value);
     if (value) fields(*this, *value);
   }
-  // Its size as a varint, and then the fields of each element. A Reading appends; it calls `check` with the size, and
-  // is refused with what that returns if that is not OK.
+  // Its size as a varint, and then the fields of each element. A Reading appends. It calls `check` with the size, and
+  // fails with the result unless that is OK.
   void List(const auto& values, const auto& fields) {
     out_.Varint(values.size());
     Rest(values, fields);
@@ -98,8 +98,8 @@ class Writing {
   void Rest(const auto& values, const auto& fields) {
     for (const auto& value : values) fields(*this, value);
   }
-  // Whether more follows, in a format whose last fields are left out if they are empty: `there` here, and in a Reading
-  // whether bytes are left.
+  // Returns true if more follows, in a format that leaves out its last fields if they are empty: `there` here, and in a
+  // Reading true if bytes are left.
   [[nodiscard]] static bool More(bool there) { return there; }
 
   // A u8 with the version, `newest` here. A Reading is refused with refusal(version) if it is older or newer.
@@ -260,8 +260,8 @@ template <class Value>
   return archive.Take();
 }
 
-// Returns the value whose bytes these are, or what Reading::Finish says. `value` holds what fields are that the bytes,
-// being of an older version, do not have.
+// Returns the value whose bytes these are, or what Reading::Finish says. `value` holds the values of fields that bytes
+// of an older version lack.
 template <class Value>
 [[nodiscard]] Result<Value> ReadFields(std::string_view bytes, std::string_view what, const auto& fields,
                                        Value value = {}) {

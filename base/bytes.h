@@ -72,7 +72,7 @@ class Decoder {
     return v;
   }
 
-  // Makes all further reads fail, as after a read out of bounds: for a caller that has read what cannot be.
+  // Makes all further reads fail, as after a read out of bounds: for a caller that has read an impossible value.
   void Fail() {
     failed_ = true;
     rest_ = {};

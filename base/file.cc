@@ -122,7 +122,7 @@ Status WriteNewFile(const std::string& path, std::string_view data) {
 
 }  // namespace
 
-// What an earlier try left beside the path may have failed to reach the disk, so it is not written over.
+// A file that an earlier try left beside the path may have failed to reach the disk, so it is not written over.
 Status WriteFileDurably(const std::string& path, std::string_view data) {
   const std::string aside = path + ".tmp";
   ::unlink(aside.c_str());

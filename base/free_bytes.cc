@@ -8,7 +8,7 @@ namespace millrace {
 
 Result<std::uint64_t> FreeBytes(const std::string& path) {
   struct statvfs disk = {};
-  if (::statvfs(path.c_str(), &disk) != 0) return FromErrno(errno, "ask for the room in " + path);
+  if (::statvfs(path.c_str(), &disk) != 0) return FromErrno(errno, "find the free space in " + path);
   return std::uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 

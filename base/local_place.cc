@@ -41,7 +41,7 @@ std::optional<std::string> TargetOf(const std::string& link) {
 }
 
 // Returns the descriptor of this process that the path names, directly (/dev/fd/63) or by links (/dev/stdout). To open
-// such a path anew would begin at the start of a file that others append to, and a socket cannot be opened at all.
+// such a path again would begin at the start of a file that others append to, and a socket cannot be opened at all.
 std::optional<int> DescriptorOf(std::string path) {
   const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
   for (int links = 0; links < kMostLinks; ++links) {
@@ -106,9 +106,9 @@ Status CannotMake(int error, const std::string& path) {
       if (const std::string_view scheme = SchemeOf(path); IsFileScheme(scheme))
         return Invalid(Quote(path) + " is a URL; give the path alone, without " + std::string(scheme) + "://");
       if (!SchemeOf(path).empty())
-        return Invalid(Quote(path) +
-                       " is a URL, and a place on this machine is asked for; give a path, and copy from "
-                       "there with the tools of that system");
+        return Invalid(
+            Quote(path) +
+            " is a URL, not a path on this machine; give a path, and copy from there with the tools of that system");
       if (LookAtLocal(ParentOf(path)) == LocalKind::kDirectory)  // as in /proc
         return NotFound(what + "nothing can be made in " + parent + "; choose another place");
       return NotFound(what + "the directory " + parent + " does not exist; make it first, or choose another place");
@@ -178,10 +178,10 @@ Result<LocalFile> LocalFile::Open(const std::string& path, Options options) {
     case LocalKind::kDirectory:
       return CannotWrite(path, "is a directory; name a file in it");
     case LocalKind::kSocket:
-      return CannotWrite(path, "is a socket, which takes no file; choose another place");
+      return CannotWrite(path, "is a socket; choose another place");
     case LocalKind::kDeadLink:
       return Exists(Quote(path) + " is a link to " + Quote(TargetOf(path).value_or("")) +
-                    ", which is not there; remove the link, or name that place");
+                    ", which does not exist; remove the link, or name that place");
     case LocalKind::kFile:
       if (!options.replace) return AlreadyThere(path);
       if (const std::optional<std::string> real = RealPath(path)) place = *real;
@@ -197,7 +197,7 @@ Result<LocalFile> LocalFile::Open(const std::string& path, Options options) {
   file.fd_ = MakeBeside(place, options.mode, &file.staged_);
   if (!file.fd_.valid()) return CannotMake(errno, path);
   if (!replaced) return file;
-  // Who may not give files away keeps them: then the bits that act for the owner would act for another.
+  // A user who may not give files away keeps them: the bits that act for the owner would then act for another user.
   const bool same = ::fchown(file.fd(), replaced->st_uid, replaced->st_gid) == 0;
   if (::fchmod(file.fd(), replaced->st_mode & (same ? 07777U : 0777U)) != 0)
     return FromErrno(errno, "set the mode of " + Quote(path));

@@ -80,8 +80,7 @@ void DeclareLogOptions(OptionSet* set, LogOptions* options) {
   set->Text("log.file", &options->file, initial.file, "file for the log; empty: standard error");
   set->Bytes("log.file_bytes", &options->file_bytes, initial.file_bytes, std::uint64_t{4} << 10, std::uint64_t{1} << 40,
              "a log file of this size is put aside and a new one begun");
-  set->Integer("log.old_files", &options->old_files, initial.old_files, 0, 1000,
-               "how many log files that were put aside are kept");
+  set->Integer("log.old_files", &options->old_files, initial.old_files, 0, 1000, "how many old log files are kept");
 }
 
 Log MakeLog(const std::string& component, const std::string& node, const LogOptions& options) {

@@ -31,7 +31,7 @@ double CoresFor(std::uint64_t time, std::uint64_t period) {
   return static_cast<double>(time) / static_cast<double>(period);
 }
 
-// Of version 2: "150000 100000", or "max 100000".
+// Reads the limit of version 2: "150000 100000", or "max 100000".
 double CoresInVersion2(const std::string& group) {
   std::ifstream file(group + "/cpu.max");
   std::uint64_t time = 0, period = 0;
@@ -42,7 +42,7 @@ double CoresInVersion1(const std::string& group) {
   return CoresFor(LimitIn(group + "/cpu.cfs_quota_us"), LimitIn(group + "/cpu.cfs_period_us"));
 }
 
-// Returns the least that `limit` gives for a group and those above it, which bind it, too. Inside of a container the
+// Returns the least limit of a group and of those above it, which bind it, too. Inside of a container the
 // path may name a group that is not to be seen, and the root is the container's own.
 template <class Limit>
 auto LeastOf(const std::string& mount, std::string group, const Limit& limit) {

@@ -18,7 +18,7 @@ namespace millrace {
 namespace {
 
 constexpr std::size_t kMostOpen = 16;
-// How often a directory is looked through from its beginning, unless directories were moved up into it meanwhile.
+// The number of passes over a directory from its beginning, unless directories were moved up into it meanwhile.
 constexpr int kMostPasses = 100;
 
 struct CloseStream {
@@ -26,7 +26,7 @@ struct CloseStream {
 };
 using Stream = std::unique_ptr<DIR, CloseStream>;
 
-// Opens a directory that is no link and, below a directory, no mount; -1 with errno otherwise.
+// Opens a directory that is not a link and, below a directory, not a mount; -1 with errno otherwise.
 int OpenPlain(int parent, const std::string& name) {
   if (parent == AT_FDCWD) return ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   open_how how = {};

@@ -21,7 +21,7 @@ Status RotatedFile::Append(std::string_view line) {
   if (size_ > 0 && size_ + line.size() > most_bytes_) rotation_ = Rotate();
   if (!fd_.valid()) return rotation_;
   if (Status written = WriteAll(fd_.get(), line, path_); !written.ok()) {
-    // What came of the line goes; a file that has no end to cut off, such as a pipe, keeps it.
+    // The written part of the line is cut off; a file that cannot be cut, such as a pipe, keeps it.
     if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) fd_.Close();
     return written;
   }

@@ -97,10 +97,10 @@ std::string Joined(const std::vector<std::string>& parts, std::string_view betwe
 Status CheckLength(std::string_view what, std::string_view text, std::size_t most) {
   if (text.size() <= most) return Status::Ok();
   return Invalid(std::string(what) + " has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(most) +
-                 " are taken");
+                 " are allowed");
 }
 
-// What Printable leaves needs no other escape than these two.
+// After Printable only these two need an escape.
 std::string JsonString(std::string_view text) {
   std::string json = "\"";
   for (const char c : Printable(text)) {

@@ -38,7 +38,7 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
-// Here, since the master's reader of the file is no client's.
+// The verb is here because the reader of the file belongs to the master, which clients may not use.
 int CheckAccess(const millrace::cli::Invocation& invocation, const millrace::cli::Words& args) {
   millrace::console::Arguments arguments("access check", "FILE...",
                                          "Reads access files as the master does (access.file), and says what is wrong "
@@ -71,12 +71,12 @@ int Main(int argc, char** argv) {
   const std::vector<millrace::cli::Verb> access{{"check", "say what is wrong with an access file", CheckAccess, {}}};
   const std::vector<millrace::cli::Verb> more{
       {"access",
-       "look at the file that says who may do what",
+       "check the access file, which says who may do what",
        [access](const Invocation& given, const Words& args) {
          return millrace::cli::RunVerb(given, "access", access, args);
        },
        {"check"}},
-      {"history", "write what has happened as a workload file",
+      {"history", "write the history of jobs as a workload file",
        [](const Invocation& given, const Words& args) {
          return millrace::cli::RunVerb(given, "history", millrace::cli::HistoryVerbs(), args);
        },

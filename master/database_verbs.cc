@@ -35,7 +35,7 @@ bool PathExists(const std::string& path) { return std::filesystem::exists(path);
 
 std::string DatabaseOf(const MasterConfig& config) { return config.directory + "/database"; }
 
-// The next master on this database is to know that it may be older than what clients were told.
+// Tells the next master on this database that it may be older than what clients were told.
 WriteBatch NoteOf(DoubtCause cause) {
   WriteBatch note;
   Doubt::Announce(cause, &note);
@@ -49,7 +49,7 @@ struct Holdings {
 
 Status CountHoldings(const KeyValueStore& store, Holdings* holdings) {
   if (const Result<std::string> id = ReadClusterId(store); !id.ok()) {
-    return NotFound("nothing of a cluster can be saved (" + std::string(id.status().message()) +
+    return NotFound("no part of a cluster can be saved (" + std::string(id.status().message()) +
                     "); `millrace master restore` takes a backup");
   }
   dfs::Namespace names([]() -> dfs::BlockId { return 0; });  // no blocks are added to it
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> MendJobs(const KeyValueStore& store, WriteBatch
     if (!splits.ok()) failure = splits.status();
     if (record.ok() && (record->outcome || *splits)) return failure.ok();
     batch->Remove(std::string(key));
-    told.push_back((record.ok() ? ToText(record->id) : "a job") + " is gone: what is stored of it is not whole");
+    told.push_back((record.ok() ? ToText(record->id) : "a job") + " is lost: its stored record is not whole");
     return failure.ok();
   }));
   if (!failure.ok()) return failure;
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> Mend(KeyValueStore& store, const std::function<
   return told;
 }
 
-// Returns what a key is about, for people.
+// Returns the subject of a key, in words.
 Result<std::string> Describe(const KeyValueStore& store, const std::string& key) {
   MILLRACE_ASSIGN(std::string of_files, dfs::DescribeStoredKey(store, key));
   if (!of_files.empty()) return of_files;
@@ -102,7 +102,7 @@ Result<std::string> Describe(const KeyValueStore& store, const std::string& key)
   return Printable(key);
 }
 
-// Says of each part that was left out what it seems to have been about.
+// Prints the apparent subject of each part that was left out.
 Status TellLeftOut(const KeyValueStore& store, const std::vector<DamagedPart>& left_out, std::string* text) {
   for (const DamagedPart& part : left_out) {
     *text += fmt::format("left out: {} at byte {}, {}\n", part.file, part.offset,
@@ -128,7 +128,7 @@ void Tell(const std::string& database, const RepairFacts& facts, const Holdings&
   for (const DamagedPart& part : facts.left_out) lost += part.operations;
   const char* const at_least = facts.acknowledged_known ? "" : "at least ";
   if (!facts.left_out.empty()) {
-    out << fmt::format("{}{} operations are lost, and {} behind the first of them are kept\n", at_least, lost,
+    out << fmt::format("{}{} operations are lost, and {} after the first of them are kept\n", at_least, lost,
                        facts.kept_behind);
     for (const std::string& line : facts.mended) out << "so that the rest fits together: " << line << "\n";
   } else if (facts.acknowledged > facts.operations) {
@@ -141,7 +141,7 @@ void Tell(const std::string& database, const RepairFacts& facts, const Holdings&
   if (facts.aside.empty()) {
     out << "nothing was changed; --yes takes that state, and keeps the damaged database aside\n";
   } else {
-    out << "that state is taken; the damaged database lies in " << facts.aside << "\n";
+    out << "that state is taken; the damaged database is in " << facts.aside << "\n";
   }
 }
 
@@ -151,9 +151,10 @@ int RunRestore(const std::vector<std::string>& args, const console::Console& con
   const std::string verb = "master restore";
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  console::Arguments arguments(verb, "DIRECTORY",
-                               "Makes a master's database of the latest backup in DIRECTORY. It refuses to replace an "
-                               "existing database.");
+  console::Arguments arguments(
+      verb, "DIRECTORY",
+      "Makes a master's database from the latest backup in DIRECTORY. It refuses to replace an "
+      "existing database.");
   arguments.Settings(&options);
   if (const auto exit = arguments.Parse(args, console, 1, 1)) return *exit;
   const std::string& directory = arguments.operands()[0];
@@ -184,8 +185,8 @@ int RunRepair(const std::vector<std::string>& args, const console::Console& cons
   arguments.Settings(&options);
   arguments.Flag("--yes", &apply, "take that state, and keep the damaged database aside");
   arguments.Flag("--skip", &skip,
-                 "leave out the records that are damaged and keep all whole ones behind them, and say what they seem "
-                 "to have been about");
+                 "leave out the damaged records, keep all whole ones after them, and say what the damaged ones seem to "
+                 "have been about");
   if (const auto exit = arguments.Parse(args, console, 0, 0)) return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   Holdings holdings;

@@ -61,7 +61,7 @@ daemon::Health HealthOf(Control& control) {
   return {FaultsOf(summary), WarningsOf(summary)};
 }
 
-// Returns what tells when the certificates end; nothing without TLS.
+// Returns a function that gives the ends of the certificates; nothing without TLS.
 std::function<tls::CertificateEnds()> EndsOf(const std::shared_ptr<tls::Credentials>& credentials) {
   if (credentials == nullptr) return nullptr;
   return [credentials] { return credentials->Ends(); };
@@ -85,7 +85,7 @@ Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
   return made;
 }
 
-// Returns the size of the spare log, for what makes room on a full disk.
+// Returns the size of the spare log, which takes changes that make room on a full disk.
 std::uint64_t SpareBytes(const MasterConfig& config) {
   constexpr std::uint64_t kMost = std::uint64_t{16} << 20, kLeast = std::uint64_t{256} << 10;
   const std::uint64_t bytes = std::min(config.reserved_bytes / 4, kMost);
@@ -192,10 +192,9 @@ int Init(const MasterConfig& config) {
 
 constexpr const char* kAbout =
     "Runs the master: name node and job tracker of a cluster. While it runs, `millrace master backup DIRECTORY` adds a "
-    "backup of its database. While it does not, `millrace master restore DIRECTORY` makes a database of the latest "
-    "backup, and `millrace master repair` shows and takes the last good state of a damaged one, with --skip without "
-    "the "
-    "damaged records alone.";
+    "backup of its database. While it does not, `millrace master restore DIRECTORY` makes a database from the latest "
+    "backup, and `millrace master repair` shows and takes the last good state of a damaged one, or, with --skip, all "
+    "of it except damaged records.";
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 namespace millrace::master {
 
 // Serves until SIGTERM or SIGINT, with the real clock, disk, network and randomness. Returns the exit status (0 stopped
-// on request, 1 failed, 2 wrong usage). `args` are the arguments after the verb. What `console` could not write is
-// the caller's to report.
+// on request, 1 failed, 2 wrong usage). `args` are the arguments after the verb. The caller reports output that
+// `console` could not write.
 [[nodiscard]] int RunMaster(const std::vector<std::string>& args, const console::Console& console);
 
 }  // namespace millrace::master

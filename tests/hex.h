@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-// Returns the bytes whose hexadecimal digits these are; blanks between them do not count, and what stands in single
-// quotes stands for itself: Hex("02 'ab' ff"). Requires: an even number of lower-case digits.
+// Returns the bytes whose hexadecimal digits these are; blanks between them do not count, and text in single quotes is
+// taken as it is: Hex("02 'ab' ff"). Requires: an even number of lower-case digits.
 inline std::string Hex(std::string_view text) {
   const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
   std::string bytes;

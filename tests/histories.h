@@ -1,6 +1,5 @@
 // The environment variables MILLRACE_HISTORIES and MILLRACE_SEED set the number of random histories that a test plays,
-// and the first seed. So far more histories can be played than in an ordinary run of the tests. Thread rule: any
-// thread.
+// and the first seed. With them a test can play far more histories than in an ordinary run. Thread rule: any thread.
 #pragma once
 
 #include <gtest/gtest.h>

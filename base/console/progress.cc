@@ -28,7 +28,7 @@ Result<ProgressStyle> ParseProgressStyle(std::string_view text, const Console& c
   if (text == "bar") return ProgressStyle::kBar;
   if (text == "plain") return ProgressStyle::kPlain;
   if (text == "none") return ProgressStyle::kSilent;
-  return Invalid("--progress: " + Quote(text) + " is none of auto, bar, plain, none");
+  return Invalid("--progress: " + Quote(text) + " is not one of auto, bar, plain, none");
 }
 
 std::string Bar(double fraction, std::size_t width) {

@@ -45,7 +45,7 @@ http::Answer HealthBoard::Get(const std::string& target) const {
   }
   const Micros silent = now_() - written_;
   if (silent > kStale) {
-    const Notice stuck{NoticeCode::kStuck, "the control thread has stood still for " + FormatDuration(silent)};
+    const Notice stuck{NoticeCode::kStuck, "the control thread has been stuck for " + FormatDuration(silent)};
     return Page("ok", "stuck", {{stuck}, {}});
   }
   return path == "/healthz" ? Page("ok", "stuck", {}) : Page("ready", "not ready", *health_);

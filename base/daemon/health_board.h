@@ -1,5 +1,5 @@
-// HealthBoard: the control thread of a daemon writes its health here, and probes read it, even when that thread stands
-// still. It has two pages, as orchestrators expect them:
+// HealthBoard: the control thread of a daemon writes its health here, and probes read it, even when that thread is
+// stuck. It has two pages, as orchestrators expect them:
 //   /healthz   200 while the control thread runs; 503 once it has written nothing for kStale: restart the daemon
 //   /readyz    200 while the daemon does its work; 503 otherwise, as at its start: send it no clients
 // Both are JSON: {"status": "ready", "reasons": [], "warnings": []}, where `reasons` says why a status is not 200. Each

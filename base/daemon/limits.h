@@ -1,4 +1,4 @@
-// What the system allows a daemon: file descriptors, which are divided between files and connections, and threads.
+// The limits of the system on a daemon: file descriptors, which are divided between files and connections, and threads.
 // Thread rule: the main thread, before others start.
 #pragma once
 

@@ -38,7 +38,7 @@ class ServiceManager {
   void Stopping();
 
   // Gives two signs of life in each watchdog period until the promise is dropped; the promise never resolves. A loop
-  // that stands still gives none, and the service manager restarts the daemon.
+  // that is stuck gives none, and the service manager restarts the daemon.
   [[nodiscard]] kj::Promise<void> TellAlive(kj::Timer& timer);
   // Returns the watchdog period in us; 0: none was asked for.
   [[nodiscard]] Micros watchdog() const { return watchdog_; }

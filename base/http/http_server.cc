@@ -76,7 +76,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Ends the connection: what it waits for fails. It has its place no more.
+  // Ends the connection: the operation that it waits for fails, and its place is free.
   void Drop() {
     Leave();
     stream_.close();
@@ -138,7 +138,7 @@ void HttpServer::Impl::Accept() {
         if (!stopped) Accept();
       });
     }
-    // The newest has a place in any case: who holds connections without asking for anything keeps nobody out.
+    // The newest always has a place, so a peer that holds connections without asking for anything keeps nobody out.
     if (sessions.size() >= kMostConnections) sessions.front()->Drop();
     std::make_shared<Session>(*this, std::move(socket))->Read();
     Accept();

@@ -1,7 +1,7 @@
 // HttpServer: a small server for GET and HEAD of a daemon's own pages: its health, and other pages for browsers or
 // probes. Format: HTTP/1.1 (RFC 9112), with keep-alive. It is not for data: requests have no body, and an answer is
-// complete in memory before it is sent. It runs on one thread of its own, so that it answers while the control thread
-// stands still.
+// complete in memory before it is sent. It runs on one thread of its own, so that it answers even while the control
+// thread is stuck.
 //
 // Strangers may connect. A request has at most 8 KiB and must come within five seconds; an answer must be sent within
 // five seconds. A connection that exceeds a limit is closed without an answer. At most 64 connections are open at a

@@ -65,8 +65,8 @@ struct AttemptId {
   return {{job, TaskKind::kReduce, reduce}, number};
 }
 
-// How far a task is from its data, or a node from another: on the same node, in the same rack, in the same datacenter,
-// in another datacenter.
+// The distance of a task from its data, or of one node from another: on the same node, in the same rack, in the same
+// datacenter, in another datacenter.
 enum class Locality : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
 
 [[nodiscard]] std::string ToText(JobId job);                 // "job3"

@@ -44,7 +44,7 @@ Result<CommittedMark> CommittedMark::Open(const std::string& path) {
   const auto first = DecodeSlot(std::string_view(bytes).substr(0, kSlotBytes));
   const auto second = DecodeSlot(std::string_view(bytes).substr(std::min(bytes.size(), kSlotBytes), kSlotBytes));
   if (!first && !second)
-    return Corrupt(path + " is damaged: it does not say up to where the database was acknowledged");
+    return Corrupt(path + " is damaged: it does not say up to which operation the database was acknowledged");
   MILLRACE_ASSIGN(Fd fd, OpenFile(path, O_WRONLY));
   const bool second_is_newer = second && (!first || *second > *first);
   return CommittedMark(path, std::move(fd), second_is_newer ? *second : *first, second_is_newer ? 0 : 1);

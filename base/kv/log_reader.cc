@@ -28,7 +28,7 @@ struct Fragment {
   [[nodiscard]] bool ends() const { return type == kFull || type == kLast; }
 };
 
-// Returns the fragment at this place; nothing if what stands there is no header of one.
+// Returns the fragment at this place; nothing if the bytes there are not the header of one.
 std::optional<Fragment> FragmentAt(std::string_view bytes, std::size_t at) {
   const std::size_t left = std::min(kBlock - at % kBlock, bytes.size() - at);
   if (left < kHeader) return std::nullopt;
@@ -139,7 +139,7 @@ class Reader {
     std::vector<std::string> keys;
     for (const WriteBatch::Change& change : guessed.changes()) keys.push_back(change.key);
     record_.clear();
-    // What follows without a sound record in between is the same damage.
+    // Damage that follows without a sound record in between is the same damage.
     if (!content_.damage.empty() && content_.before.back() == content_.batches.size()) {
       auto& all = content_.damage.back().keys;
       all.insert(all.end(), keys.begin(), keys.end());

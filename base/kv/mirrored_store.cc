@@ -84,8 +84,7 @@ class Mirror final : public MirroredStore {
     const std::string line =
         "the second copy of the database in " + directory_ +
         " (master.journal_copy) is not kept: " + std::string(why.message()) +
-        "; what is acknowledged is on one disk. Mend that, and start the master again, which makes "
-        "the copy anew";
+        "; acknowledged changes are on one disk only. Mend that and restart the master, which then makes a new copy";
     {
       const std::lock_guard lock(mutex_);
       problem_ = line;
@@ -104,7 +103,7 @@ class Mirror final : public MirroredStore {
     if (!in_turn) failed_ = first_->Write(batch, durability);
     Status copied = copy_->End();
     MILLRACE_TRY(failed_);
-    // The mark of the copy counts what both have: what the first lacks was acknowledged to nobody.
+    // The mark of the copy counts what both have: a change that the first lacks was acknowledged to nobody.
     if (copied.ok() && durability == Durability::kSynced) copied = copy_->RaiseMark();
     if (!copied.ok()) GiveUp(copied);
     return Status::Ok();
@@ -161,17 +160,17 @@ Status MakeCopy(RocksStore& first, const std::string& directory, bool puts_aside
   return SyncDirectory(rocks::Parent(directory));
 }
 
-// What there is of a copy.
+// The state of a copy.
 struct Found {
-  std::unique_ptr<Copy> copy = nullptr;  // null if it is to be made anew
-  std::string why = {};                  // it is made anew; empty if there is nothing
+  std::unique_ptr<Copy> copy = nullptr;  // null if it is to be made again
+  std::string why = {};                  // it is made again; empty if there is nothing
   bool unknown = false;                  // what is there could not be read
-  bool ahead = false;                    // it has what was not acknowledged, and what `first` will not have
+  bool ahead = false;                    // it has unacknowledged changes, which `first` will not have
 };
 
 Found Unknown(const Status& why) { return {nullptr, std::string(why.message()), true}; }
 
-// Returns what is in a directory that holds no database.
+// Returns the names in a directory that holds no database.
 Found LookAtRemains(const std::string& directory) {
   Result<std::vector<std::string>> names = ListDirectory(directory);
   if (names.status().code() == StatusCode::kNotFound) return {};
@@ -191,13 +190,13 @@ Result<Found> OpenCopyOf(const RocksStore& first, const rocks::Digest& of_first,
   if (!copy.ok()) return Unknown(copy.status());
   const std::uint64_t end = first.last_operation(), of_copy = (*copy)->store().last_operation();
   if (of_copy < end) return Found{nullptr, "it is not up to date"};
-  if (of_copy > end) return Found{nullptr, "it goes further, by what was not acknowledged", false, true};
+  if (of_copy > end) return Found{nullptr, "it has later changes, which were not acknowledged", false, true};
   const Result<rocks::Digest> digest = rocks::DigestOf((*copy)->store());
   if (!digest.ok()) return Found{nullptr, std::string(digest.status().message())};
   if (*digest == of_first) return Found{*std::move(copy)};
   return Corrupt("the database and its second copy in " + directory + " (master.journal_copy) both end at operation " +
                  std::to_string(end) +
-                 " and hold different things: the first was damaged, or one was repaired without the other; `millrace "
+                 " but differ: the first was damaged, or one was repaired without the other; `millrace "
                  "master repair` takes the copy, and if the first is right, move the copy away");
 }
 
@@ -214,7 +213,7 @@ Status CheckNotNewer(const std::string& directory, std::uint64_t end) {
   const auto db = rocks::OpenDatabaseToRead(directory);
   if (!db.ok() || (*db)->GetLatestSequenceNumber() <= end) return Status::Ok();
   return Corrupt(what + "goes on to operation " + std::to_string((*db)->GetLatestSequenceNumber()) +
-                 ", of which it is not known whether that was acknowledged (" + std::string(mark.status().message()) +
+                 ", and it is not known whether that was acknowledged (" + std::string(mark.status().message()) +
                  "); put the right file back, or move the copy away if the database is not an older state");
 }
 
@@ -223,7 +222,7 @@ Status CheckNotNewer(const std::string& directory, std::uint64_t end) {
 Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> first, const std::string& directory,
                                                   RoomProbe free, std::function<void(const std::string& line)> told) {
   MILLRACE_TRY(CheckNotNewer(directory, first->last_operation()));
-  // No copy is made, nor an older one replaced, of what cannot be read.
+  // A database that cannot be read is not copied, and does not replace an older copy.
   const Result<rocks::Digest> of_first = rocks::DigestOf(*first);
   if (!of_first.ok()) {
     return Status(of_first.status().code(), std::string(of_first.status().message()) + "; if its second copy in " +
@@ -236,7 +235,7 @@ Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> fi
     mirror->Take(std::move(found.copy));
     return std::unique_ptr<MirroredStore>(std::move(mirror));
   }
-  if (!found.why.empty()) told("the second copy of the database in " + directory + " is made anew: " + found.why);
+  if (!found.why.empty()) told("the second copy of the database in " + directory + " is made again: " + found.why);
   const Status made = MakeCopy(*mirror, directory, found.unknown, told);
   Result<std::unique_ptr<Copy>> copy = made.ok() ? Copy::Open(directory, free) : made;
   if (copy.ok()) {

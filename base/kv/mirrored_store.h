@@ -23,10 +23,10 @@ class MirroredStore : public RocksStore {
   [[nodiscard]] virtual std::string copy_problem() const = 0;
 };
 
-// Opens the copy in `directory` beside the store `first`. Makes it anew from `first` if it cannot be read or does not
-// end at the same operation; an unreadable copy is put aside ("<directory>.damaged-1"). `told` receives a line when the
-// copy is put aside or made anew and, on the thread that writes, one if the copy fails later. Both stores are read
-// completely, once. Returns kCorrupt
+// Opens the copy in `directory` beside the store `first`. Makes a new one from `first` if the copy cannot be read or
+// does not end at the same operation; an unreadable copy is put aside ("<directory>.damaged-1"). `told` receives a line
+// when the copy is put aside or made again and, on the thread that writes, one if the copy fails later. Both stores are
+// read completely, once. Returns kCorrupt
 // - if the copy has acknowledged operations that `first` lacks (`first` is then the older state), or may have some
 //   because the mark of the copy cannot be read;
 // - if both end at the same operation but differ;

@@ -40,10 +40,10 @@ Result<std::unique_ptr<rocksdb::DB>> Salvage(const std::string& from, const std:
 
 Status Apply(const WriteBatch& batch, rocksdb::DB& db) { return rocks::WriteTo(db, batch, false, "repair"); }
 
-// What lies behind the damage in the logs of a database.
+// Reads the changes after the damage in the logs of a database.
 class Rest {
  public:
-  // `db`: what is good before it.
+  // `db` has the good changes before the damage.
   Rest(rocksdb::DB& db, RepairFacts* facts) : db_(db), facts_(*facts), next_(db.GetLatestSequenceNumber() + 1) {}
 
   // Applies what is whole, and notes what was left out, up to operation `until`.
@@ -77,7 +77,7 @@ class Rest {
     return Status::Ok();
   }
 
-  // What is damaged before a batch that is known already is in the tables.
+  // Damaged changes before a batch that is known already are in the tables.
   Status TakeBatch(const LoggedBatch& logged) {
     const std::uint64_t after = logged.first + logged.batch.changes().size();
     if (logged.first < next_) {
@@ -94,7 +94,7 @@ class Rest {
   }
 
   void Lose(std::uint64_t operations) {
-    if (since_.empty()) since_.push_back({"a log that is not there", 0, 0, {}});
+    if (since_.empty()) since_.push_back({"a log that is missing", 0, 0, {}});
     since_.back().operations = operations;
     Keep();
   }
@@ -117,7 +117,7 @@ Result<std::optional<SpareLog>> FindSpare(const std::string& directory) {
   return std::optional<SpareLog>(*std::move(spare));
 }
 
-// Makes the good state of what is left of the database in `copy` and lets `look` see it.
+// Makes the good state from the remains of the database in `copy`, and lets `look` see it.
 Status SalvageAndLook(const std::string& directory, const std::string& copy, RepairFacts* facts,
                       const LookAtState& look, const MendStore& mend) {
   MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, Salvage(directory, copy, &facts->method));
@@ -148,8 +148,8 @@ std::string DifferenceFrom(const std::string& mirror, const rocks::Digest& of_fi
   const Result<rocks::Digest> digest = rocks::DigestOf(*rocks::WrapDatabase(mirror, *std::move(db)));
   if (!digest.ok() || *digest == of_first) return {};
   return "database " + directory + " and its second copy in " + mirror +
-         " end at the same operation and hold different things: the first was damaged, or one was repaired without the "
-         "other; if the first is right, move the copy away";
+         " end at the same operation but differ: the first was damaged, or one was repaired without the other; if the "
+         "first is right, move the copy away";
 }
 
 // Takes the second copy of the database.
@@ -254,11 +254,11 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, c
     MILLRACE_TRY(Apply(note, *db));
     end = db->GetLatestSequenceNumber();
   }
-  MILLRACE_TRY(SyncTree(copy));  // what opening it did not write anew is a plain copy
+  MILLRACE_TRY(SyncTree(copy));  // what opening it did not write again is a plain copy
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
   MILLRACE_ASSIGN(facts.aside, rocks::MoveAside(directory));
   if (::rename(copy.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + copy);
-  // What the good state does not go with any more.
+  // Parts that no longer go with the good state.
   std::vector<std::string> others = {rocks::SparePath(directory)};
   if (!mirror.empty() && EndOf(mirror) != end) others.insert(others.end(), {mirror, rocks::MarkPath(mirror)});
   for (const std::string& other : others) {

@@ -32,7 +32,7 @@ using rocks::FromRocks;
 
 namespace {
 
-// Of empty text data() may be null, with which memcmp must not be called.
+// The data() of empty text may be null, and memcmp must not be called with null.
 rocksdb::Slice ToSlice(std::string_view text) {
   return text.empty() ? rocksdb::Slice() : rocksdb::Slice(text.data(), text.size());
 }
@@ -56,7 +56,8 @@ class StoreOnDisk final : public RocksStore {
   void AwaitRoom(std::uint64_t needed) { room_needed_ = needed; }
   std::uint64_t room_needed() const override { return room_needed_; }
 
-  // Takes the spare log over, or that one of so many bytes is to be made. What is in it goes into the database at once
+  // Takes over the spare log, or the number of bytes of the one that is to be made. What is in it goes into the
+  // database at once
   // if that is open for writing.
   Status TakeSpare(std::optional<SpareLog> spare, std::uint64_t bytes, RoomProbe free) {
     spare_ = std::move(spare);
@@ -88,7 +89,7 @@ class StoreOnDisk final : public RocksStore {
   Result<BackupFacts> BackUp(const std::string& directory) override {
     const std::shared_lock lock(db_mutex_), over_lock(over_mutex_);
     if (room_needed_ == 0 && laid_over_.empty()) return rocks::BackUp(*db_, directory);
-    return NoSpace("back up database " + directory_ + ": its disk is full and it is open to be read only; make room");
+    return NoSpace("back up database " + directory_ + ": its disk is full, and it is open for reading only; make room");
   }
 
   std::uint64_t last_operation() const override {
@@ -197,7 +198,7 @@ class StoreOnDisk final : public RocksStore {
     return Status::Ok();
   }
 
-  // A spare log that cannot be made is one that is not there, which spare_left() tells.
+  // A spare log that cannot be made counts as missing, as spare_left() shows.
   void MakeSpare() {
     if (spare_ || spare_bytes_ == 0) return;
     const std::string path = rocks::SparePath(directory_);
@@ -374,7 +375,7 @@ Status CheckEnd(const std::string& directory) {
   if (!mark.ok() && mark.status().code() != StatusCode::kNotFound) return mark.status();
   if (!mark.ok()) {
     return Corrupt(what + ": " + MarkPath(directory) +
-                   ", which says up to where it was acknowledged, is missing; put that file back");
+                   ", which says up to which operation it was acknowledged, is missing; put that file back");
   }
   if (mark->number() == 0) return Status::Ok();
   std::uint64_t end = 0;

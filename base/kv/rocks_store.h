@@ -2,9 +2,9 @@
 //
 // The file `<directory>.committed` (committed_mark.h) beside a database in `<directory>` is its mark: it holds the
 // number of the last acknowledged operation. A database that ends before the mark is refused; RestoreRocksStore and
-// RepairRocksStore set the mark anew, on purpose. `<directory>.spare` takes batches while the disk is full
-// (spare_log.h). These count as written: they are read and acknowledged, and they go into the database when there is
-// room. Thread rule: any thread for a store; one process at a time for a directory.
+// RepairRocksStore set a new mark, on purpose. `<directory>.spare` takes batches while the disk is full (spare_log.h).
+// These count as written: they are read and acknowledged, and they go into the database when there is room. Thread
+// rule: any thread for a store; one process at a time for a directory.
 #pragma once
 
 #include <cstdint>

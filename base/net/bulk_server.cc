@@ -294,7 +294,7 @@ void BulkServer::Impl::Refused(const std::string& peer, const char* what) {
   const auto now = std::chrono::steady_clock::now();
   if (now - said < kSayEvery) return;
   said = now;
-  log->warn("{}: refused, too many {} are open ({} refused since this was last said)", peer, what, refused);
+  log->warn("{}: refused, too many {} are open ({} refused since the last message)", peer, what, refused);
   refused = 0;
 }
 

@@ -31,7 +31,7 @@ Result<Frame> Decode(std::string_view bytes, std::uint8_t version, std::uint32_t
   frame.crc = in.U32();
   MILLRACE_TRY(in.Finish(what));
   if (has_version != version || zeros != std::string_view("\0\0", 2)) {
-    return Corrupt(std::string(what) + ": not one of ours (wrong version or reserved bytes)");
+    return Corrupt(std::string(what) + ": not a frame of Millrace (wrong version or reserved bytes)");
   }
   if (frame.length > max_length) {
     return Corrupt(std::string(what) + ": " + std::to_string(frame.length) + " bytes announced, at most " +

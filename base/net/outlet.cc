@@ -17,7 +17,7 @@ Status FileEnds(std::string_view what, std::uint64_t at) {
   return Corrupt("send " + std::string(what) + ": its file ends at byte " + std::to_string(at));
 }
 
-// What the disk cannot read is as bad as what it reads wrongly; a socket never fails with EIO.
+// Bytes that the disk cannot read are as bad as bytes that it reads wrongly; a socket never fails with EIO.
 Status ReadFailure(int error, const std::string& what) {
   const Status why = FromErrno(error, what);
   return error == EIO ? Corrupt(why.message()) : why;

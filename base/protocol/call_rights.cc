@@ -212,7 +212,7 @@ Status CallRights::Check(const tls::PeerIdentity& peer, std::uint64_t interface,
   if (std::ranges::find(right.roles, peer.role) != right.roles.end()) return Status::Ok();
   std::string whose;
   for (const Role role : right.roles) whose += (whose.empty() ? "a " : " or a ") + std::string(NameOf(role));
-  return Denied(right.call + " is refused: it takes the certificate of " + whose + ", and this one is that of " +
+  return Denied(right.call + " is refused: it needs the certificate of " + whose + ", and this is that of " +
                 ToText(peer));
 }
 

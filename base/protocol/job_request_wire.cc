@@ -1,4 +1,4 @@
-// The fields of a job's request in messages, and the check of what clients ask for.
+// The fields of a job's request in messages, and the check of clients' requests.
 #include <string>
 #include <utility>
 
@@ -78,12 +78,12 @@ Status CheckInput(master::wire::JobRequest::Reader in) {
   for (const auto cut : in.getCuts()) {
     known = known && Known(cut.getSplitBy());
     if (cut.getSplitBy() == master::wire::SplitBy::NUMBERS)
-      return Invalid("submit a job: a mapper reads files, and no numbers");
+      return Invalid("submit a job: a mapper reads files, not numbers");
   }
   if (!known) return Invalid("submit a job: its way of splitting input is not known to this master");
   if (in.getSplitBy() != master::wire::SplitBy::NUMBERS)
     return in.getInputs().size() > 0 ? Status::Ok() : Invalid("submit a job: it names no input");
-  if (in.getInputs().size() > 0) return Invalid("submit a job: it reads no input, and names some");
+  if (in.getInputs().size() > 0) return Invalid("submit a job: it reads no input, but names some");
   if (in.getMaps() >= 1 && in.getMaps() <= kMostMaps) return Status::Ok();
   return Invalid("submit a job: " + std::to_string(in.getMaps()) + " maps without input; 1 to 100000");
 }

@@ -1,6 +1,6 @@
-// What the client and the master tell each other of a job, as plain values: the request, the states, what has become of
-// the job and its attempts, the counters (job_wire.h converts them to messages and back).
-// Thread rule: values; free functions, any thread.
+// The values about a job that the client and the master exchange: the request, the states and outcomes of the job and
+// its attempts, the counters (job_wire.h converts them to messages and back). Thread rule: values; free functions, any
+// thread.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct StoredExecutable {
   bool operator==(const StoredExecutable&) const = default;
 };
 
-// How an input is cut.
+// The way in which an input is cut.
 struct InputCut {
   SplitBy split_by = SplitBy::kBlock;
   bool decompresses = false;  // files with names of compressed files are not cut

@@ -1,5 +1,5 @@
-// Converts what the client and the master tell each other of a job (job_values.h) to messages and back.
-// Thread rule: free functions, any thread.
+// Converts the values about a job that the client and the master exchange (job_values.h) to messages and back. Thread
+// rule: free functions, any thread.
 #pragma once
 
 #include <limits>
@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-// Reads what a client asks for. Returns kInvalid for values that no client sends: more than 1000 reduces, a priority
-// above 4, a fraction outside 0 to 1, ...
+// Reads a client's request. Returns kInvalid for values that no client sends: more than 1000 reduces, a priority above
+// 4, a fraction outside 0 to 1, ...
 [[nodiscard]] Result<JobRequest> FromWire(master::wire::JobRequest::Reader in);
 void ToWire(const JobRequest& request, master::wire::JobRequest::Builder out);
 

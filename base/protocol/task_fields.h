@@ -1,5 +1,5 @@
-// The fields of what masters, workers and tasks tell each other of an attempt, each on one line, for both directions
-// (base/protocol/wire_fields.h). Each part has types of its own for some of them, with the same members.
+// The fields of the values about an attempt that masters, workers and tasks exchange, each on one line, for both
+// directions (base/protocol/wire_fields.h). Each part has types of its own for some of them, with the same members.
 // Thread rule: constants.
 #pragma once
 

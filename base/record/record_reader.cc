@@ -76,13 +76,13 @@ Result<std::string_view> RecordReader::Impl::Fetch(std::uint64_t offset, std::si
 
 // Checks the header and then the trailer. A file in which both are sound is whole.
 Status RecordReader::Impl::ReadEnds() {
-  if (size < kHeaderBytes + kTrailerBytes) return NotOne("too short, it was cut off or is none");
+  if (size < kHeaderBytes + kTrailerBytes) return NotOne("too short: it was cut off, or is not a record file");
   MILLRACE_ASSIGN(const std::string_view header, Fetch(0, kHeaderBytes));
   Decoder in(header);
   const std::string_view magic = in.Raw(kMagic.size());
   const std::uint32_t version = in.U32();
   marker = in.Raw(kMarkerBytes);
-  if (magic != kMagic) return NotOne("does not start as one");
+  if (magic != kMagic) return NotOne("does not begin like one");
   if (in.U32() != Crc32c(header.substr(0, kHeaderBytes - 4))) return NotOne("damaged in its header");
   if (version != kVersion) return NotOne("of version " + std::to_string(version) + ", this program reads 1");
   trailer = size - kTrailerBytes;
@@ -157,7 +157,7 @@ Status RecordReader::Impl::LoadNext() {
 Status RecordReader::Impl::Unpack(const RecordBlock& block) {
   if (block.raw_size > kLargestRaw) return Damaged(position, "is larger than any block");
   if (block.flags != kCompressed) {
-    if (block.raw_size != block.stored.size()) return Damaged(position, "says two sizes");
+    if (block.raw_size != block.stored.size()) return Damaged(position, "gives two different sizes");
     raw = block.stored;
     return Status::Ok();
   }

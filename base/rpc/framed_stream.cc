@@ -132,7 +132,7 @@ kj::Promise<FramedStream::MaybeMessage> FramedStream::AfterRead(kj::ArrayPtr<kj:
   if (missing == 0) return then();
   return stream_.tryRead(out.end() - missing, missing, missing)
       .then([missing, then = kj::mv(then)](std::size_t got) mutable -> kj::Promise<MaybeMessage> {
-        if (got < missing) return ToException(Unavailable("the peer left in the middle of a message"));
+        if (got < missing) return ToException(Unavailable("the peer hung up in the middle of a message"));
         return then();
       });
 }
@@ -152,7 +152,7 @@ kj::Promise<FramedStream::MaybeMessage> FramedStream::ReadSizes(kj::Own<Incoming
         const std::uint64_t most = options.traversalLimitInWords;
         if (own->total() <= most) return ReadBody(kj::mv(own), options);
         return ToException(Unavailable("a message has " + std::to_string(own->total() * 8) + " bytes, more than the " +
-                                       std::to_string(most * 8) + " that are taken"));
+                                       std::to_string(most * 8) + " that are allowed"));
       });
 }
 

@@ -1,6 +1,6 @@
 // FramedStream: Cap'n Proto messages over a byte stream, for an end that must not trust its peer. It allocates memory
 // for a message only as the bytes arrive, counts the memory of all connections together, and reports how long the peer
-// has owed the rest of a message or has left an answer untaken. It writes the messages of one turn of the loop together
+// has owed the rest of a message or has left an answer unread. It writes the messages of one turn of the loop together
 // at the end of the turn, so that an answer and the calls that follow from it take one system call. Thread rule: the
 // control thread.
 #pragma once

@@ -174,7 +174,7 @@ void Server::Impl::Open(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std
 // Makes room after a message of session `by` has taken more memory.
 void Server::Impl::Grown(Session& by) {
   if (sessions.contains(by.id) && by.network.getCurrentQueueSize() > limits.unread_bytes)
-    Drop(by, "it does not take its answers");
+    Drop(by, "it does not read its answers");
   while (memory->bytes() > limits.message_bytes && !sessions.empty()) {
     Session* oldest = nullptr;
     Session* largest = sessions.begin()->second;
@@ -210,7 +210,7 @@ void Server::Impl::SweepOnce() {
     } else if (!session.asked && late(session.opened, limits.bootstrap_within)) {
       Drop(session, "no call after it connected");
     } else if (late(session.framed.writing_since(), limits.message_within)) {
-      Drop(session, "it does not take its answers");
+      Drop(session, "it does not read its answers");
     } else {
       unread += session.network.getCurrentQueueSize();
     }
@@ -220,7 +220,7 @@ void Server::Impl::SweepOnce() {
     const auto most = std::ranges::max_element(sessions, {}, size);
     Session& largest = *most->second;
     unread -= size(*most);
-    Drop(largest, "answers that no peer takes took too much memory");
+    Drop(largest, "answers that no peer reads took too much memory");
   }
 }
 

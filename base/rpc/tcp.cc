@@ -18,7 +18,7 @@ namespace {
 
 std::string Plain(const kj::Exception& why) {
   const std::string reason = PlainReason({why.getDescription().begin(), why.getDescription().size()});
-  if (reason.starts_with(std::strerror(EADDRINUSE))) return "another process listens there; stop it or take another";
+  if (reason.starts_with(std::strerror(EADDRINUSE))) return "another process listens there; stop it or choose another";
   return reason;
 }
 

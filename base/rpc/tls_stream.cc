@@ -43,7 +43,7 @@ kj::Promise<void> TlsStream::HearOut(std::size_t most) {
           [](kj::Exception&&) -> kj::Promise<void> { return kj::READY_NOW; });
 }
 
-// A peer that has hung up cannot be told why; that it could not is no reason to forget it.
+// A peer that has hung up cannot be told the reason; our caller gets the reason all the same.
 kj::Promise<void> TlsStream::Refuse(const Status& why) {
   return SendOutput()
       .then([this] {

@@ -19,9 +19,9 @@ constexpr const char* kKey = "/ca-key.pem";
 
 // Checks that nobody else can put files and links into a directory that keys are written to.
 Status CheckPrivate(const std::string& path, const struct stat& found) {
-  if (!S_ISDIR(found.st_mode)) return Invalid(path + " is no directory; remove it, or move it away");
+  if (!S_ISDIR(found.st_mode)) return Invalid(path + " is not a directory; remove it, or move it away");
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return Status::Ok();
-  return Denied(path + ": others than its owner may change this directory, to which keys are written; run `chmod 700 " +
+  return Denied(path + ": users other than its owner may change this directory, where keys are kept; run `chmod 700 " +
                 path + "`");
 }
 
@@ -79,7 +79,8 @@ Result<Authority> Authority::Init(const std::string& directory, const Validity& 
   MILLRACE_TRY(MakePrivateDirectory(directory));
   for (const char* file : {kKey, kCertificate}) {
     if (::access((directory + file).c_str(), F_OK) == 0)
-      return Exists(directory + file + " is there already; what it has issued would be worthless without it");
+      return Exists(directory + file +
+                    " exists already; the certificates that it has issued would be worthless without it");
   }
   MILLRACE_ASSIGN(KeyPair pair, MakeAuthority(validity));
   MILLRACE_TRY(PutFile(directory + kKey, pair.key, kForOwner, false));

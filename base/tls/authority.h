@@ -47,7 +47,7 @@ class Authority {
   // Issues an earlier certificate again, for its key or a new one, and puts the present certificate of the authority
   // beside it. Returns kNotFound if it was never issued.
   Result<IssuedFiles> Renew(const PeerIdentity& identity, const Validity& validity, bool new_key);
-  // Makes the authority's own certificate anew, for the same key. Issued certificates stay valid.
+  // Makes a new certificate of the authority itself, for the same key. Issued certificates stay valid.
   Result<IssuedFiles> RenewOwn(const Validity& validity);
   // Returns the identities whose directories exist, by name.
   [[nodiscard]] Result<std::vector<PeerIdentity>> List() const;

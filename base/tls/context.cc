@@ -22,7 +22,7 @@ bool MayBeIssued(const STACK_OF(X509) * chain) {
   return issuer.ok() && issuer->role == Role::kWorker;
 }
 
-// A certificate that is good only at another time: one of the two clocks may be wrong, so both times are told.
+// A certificate that is good only at another time: one of the two clocks may be wrong, so the message has both times.
 void TellOfTimes(X509_STORE_CTX* store) {
   const int error = X509_STORE_CTX_get_error(store);
   const X509* const refused = X509_STORE_CTX_get_current_cert(store);

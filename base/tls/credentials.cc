@@ -15,7 +15,7 @@
 namespace millrace::tls {
 namespace {
 
-// What tells one state of a file from another.
+// Distinguishes one state of a file from another.
 struct FileStamp {
   std::int64_t seconds = 0, nanoseconds = 0, size = -1;
   std::uint64_t inode = 0;
@@ -72,7 +72,7 @@ struct Credentials::Impl {
       context = std::move(*made);
       log->info("the certificate of {} was renewed: {}", ToText(context->self()), files.certificate);
     } else {
-      log->error("{}; the certificate that was read before stays in force", made.status().message());
+      log->error("{}; the previous certificate stays in force", made.status().message());
     }
   }
 };

@@ -24,7 +24,7 @@ std::string Named(const std::vector<CertificateEnd>& certificates, Micros now) {
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
-constexpr const char* kAdvice = "; `millrace ca renew` issues them again, and daemons take new files up by themselves";
+constexpr const char* kAdvice = "; `millrace ca renew` issues them again, and daemons read the new files by themselves";
 
 }  // namespace
 
@@ -53,10 +53,10 @@ std::vector<Notice> ExpiryNotices(std::vector<CertificateEnd> certificates, Micr
   }
   std::vector<Notice> notices;
   if (!ended.empty()) {
-    notices.push_back({NoticeCode::kCertificateEnded,
-                       Count(ended.size(), " certificate has ended: ", " certificates have ended: ") +
-                           Named(ended, now) + "; what is connected stays so, and nothing connects by them again" +
-                           kAdvice});
+    notices.push_back(
+        {NoticeCode::kCertificateEnded, Count(ended.size(), " certificate has ended: ", " certificates have ended: ") +
+                                            Named(ended, now) +
+                                            "; open connections stay, and no new one can be made with them" + kAdvice});
   }
   if (!ending.empty()) {
     notices.push_back({NoticeCode::kCertificateEnds, Count(ending.size(), " certificate ends", " certificates end") +

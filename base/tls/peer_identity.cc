@@ -52,9 +52,10 @@ Result<PeerIdentity> ParseIdentity(std::string_view common_name) {
   for (const Role named : kNamed) {
     if (role == NameOf(named) && IsName(name)) return PeerIdentity{named, std::string(name)};
   }
-  return Invalid(Quote(common_name) +
-                 " is no role: give master, worker:NAME or client:USER, where names have 1 to 48 letters, digits and "
-                 ". _ - @ + and begin with a letter or a digit");
+  return Invalid(
+      Quote(common_name) +
+      " is not a role: give master, worker:NAME or client:USER, where names have 1 to 48 letters, digits and "
+      ". _ - @ + and begin with a letter or a digit");
 }
 
 }  // namespace millrace::tls

@@ -36,8 +36,8 @@ Result<std::string> ReadKeyFile(const std::string& path) {
   if ((found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     char mode[8];
     std::snprintf(mode, sizeof mode, "%03o", static_cast<unsigned>(found.st_mode & 0777));
-    return Denied(path + ": others than its owner may read or change this key (mode " + mode + "); run `chmod 600 " +
-                  path + "`, and make a new key if somebody may have read it");
+    return Denied(path + ": users other than its owner may read or change this key (mode " + mode +
+                  "); run `chmod 600 " + path + "`, and make a new key if somebody may have read it");
   }
   return ReadWholeFile(path);
 }

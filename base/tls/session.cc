@@ -16,20 +16,20 @@ constexpr char kAccepted = 1;
 // The alert protocol_version (RFC 8446, sections 5.1 and 6).
 constexpr std::string_view kTlsIsWanted("\x15\x03\x03\x00\x02\x02\x46", 7);
 
-// What a peer's alert (RFC 8446, section 6.2) means for whoever reads it.
+// Returns a peer's alert (RFC 8446, section 6.2) in words for people.
 const char* MeaningOfAlert(int reason) {
   switch (reason) {
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
       return "a certificate is required and none was shown";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
-      return "our certificate is of another authority than that of its cluster";
+      return "our certificate was issued by another authority than its cluster's";
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return "our certificate is not one of a role that it knows";
+      return "our certificate is for a role that it does not know";
     case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
-      return "our certificate is not of the role that may do this";
+      return "our certificate's role may not do this";
     default:
       return nullptr;
   }
@@ -94,15 +94,15 @@ struct Session::Impl {
   // The peer's clock decided, which we do not see.
   [[nodiscard]] std::string OwnTimes() const {
     const Result<CertificateFacts> facts = ReadFacts(context->texts().own.certificate, "the certificate");
-    if (!facts.ok()) return "our certificate is not good there now";
-    return "our certificate is not good there now: it is " + TimesText(facts->from, facts->until) +
+    if (!facts.ok()) return "our certificate is not valid there now";
+    return "our certificate is not valid there now: it is " + TimesText(facts->from, facts->until) +
            "; renew it if it has ended (millrace ca renew), else: do the clocks agree?";
   }
 
   [[nodiscard]] std::string WhyNotBelieved() const {
     const long verified = SSL_get_verify_result(ssl.get());
     if (verified == X509_V_ERR_APPLICATION_VERIFICATION)
-      return "its certificate is not one of a role that this cluster knows, or not by whom it must be issued";
+      return "its certificate is for a role that this cluster does not know, or its issuer may not issue it";
     return std::string("its certificate is not good: ") + X509_verify_cert_error_string(verified) +
            (why_refused.empty() ? "" : "; " + why_refused);
   }
@@ -142,7 +142,7 @@ struct Session::Impl {
       if (ended) return Unavailable(peer + ": closed the connection before it had accepted us");
       return false;
     }
-    if (byte != kAccepted) return Unavailable(peer + ": it uses TLS, but is no part of Millrace");
+    if (byte != kAccepted) return Unavailable(peer + ": it uses TLS, but is not part of Millrace");
     return true;
   }
 

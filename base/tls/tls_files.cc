@@ -6,10 +6,10 @@ namespace millrace::tls {
 
 void DeclareTlsOptions(OptionSet& options, TlsFiles* files) {
   options.Text("tls.ca", &files->ca, "",
-               "PEM file with the certificate of the cluster's authority; with the next two: TLS, without them: none");
+               "PEM file with the certificate of the cluster's authority; it and the next two together turn on TLS");
   options.Text("tls.certificate", &files->certificate, "", "PEM file with this daemon's certificate");
   options.Text("tls.key", &files->key, "",
-               "PEM file with the private key to it; all three are read again when renewed");
+               "PEM file with that certificate's private key; all three files are read again when they are renewed");
 }
 
 Status CheckTlsFiles(const TlsFiles& files) {
@@ -27,8 +27,8 @@ Status CheckTlsFiles(const TlsFiles& files) {
 
 std::string WarningOf(const TlsFiles& files, std::string_view host) {
   if (files.given() || IsLoopbackHost(host)) return {};
-  return "without TLS: whoever reaches " + (host.empty() ? "this machine" : std::string(host)) +
-         " may read and change everything; `millrace ca` makes certificates (tls.ca, tls.certificate, tls.key)";
+  return "without TLS, anyone who reaches " + (host.empty() ? "this machine" : std::string(host)) +
+         " can read and change everything; `millrace ca` makes certificates (tls.ca, tls.certificate, tls.key)";
 }
 
 TlsFiles TlsFilesIn(const std::string& directory) {

@@ -16,11 +16,11 @@ constexpr std::size_t kMacBytes = 32;
 
 }  // namespace
 
-// A token is used soon after it was made, and is good for much longer: who meets one that has ended has kept it for
-// long, or his clock and the master's differ.
+// A token is used soon after it was made, and is valid for much longer. If it has expired, its holder has kept it for
+// long, or the clocks of the two machines differ.
 Status CheckNotEnded(const TokenSays& token, Micros now) {
   if (static_cast<std::uint64_t>(now / kSecond) < token.until) return Status::Ok();
-  return Invalid("the token has ended: it was good until " + TimeText(static_cast<Micros>(token.until) * kSecond) +
+  return Invalid("the token has expired: it was valid until " + TimeText(static_cast<Micros>(token.until) * kSecond) +
                  ", and here it is " + TimeText(now) +
                  "; look the block up again, and if that does not help: do the clocks of the master and the worker "
                  "agree?");
@@ -63,7 +63,7 @@ std::string TokenKey::MakeToken(std::uint64_t block, std::string_view subject, M
 }
 
 Result<TokenSays> TokenKey::Open(std::string_view token, std::uint64_t block, TokenUse use) const {
-  if (token.empty()) return Invalid("it takes a token of the master, and none was shown");
+  if (token.empty()) return Invalid("it needs a token of the master, and none was shown");
   const std::size_t size = token.size() < kMacBytes ? 0 : token.size() - kMacBytes;
   const std::string_view said = token.substr(0, size);
   const std::string mac = Sign(said, block, use);

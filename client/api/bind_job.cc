@@ -11,8 +11,8 @@ Status BadBytes(const char* what, const TaskContext& context) {
 
 Status ValuesTakenTwice() {
   return Invalid(
-      "the job's Reduce goes over the values of a key a second time, and they can be passed over only once; keep what "
-      "the second pass needs");
+      "the job's Reduce iterates over the values of a key a second time, but they can be read only once; keep what the "
+      "second pass needs");
 }
 
 void LeaveOutRecord(TaskContext& context) { ++context.counter("millrace", "skipped_records"); }

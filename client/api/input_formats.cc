@@ -28,7 +28,7 @@ namespace internal {
 Status WrongPart(const Split& split, std::uint64_t offset, const char* part, std::size_t bytes) {
   return Invalid("a record of " + Quote(split.name) + " near byte " + std::to_string(offset) + " has a " + part +
                  " of " + std::to_string(bytes) +
-                 " bytes that are none of the type in the job's TypedRecordFiles; read it as what it was written as");
+                 " bytes that are not of the type in the job's TypedRecordFiles; read it as the type that was written");
 }
 
 Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record) {

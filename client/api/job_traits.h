@@ -246,7 +246,7 @@ consteval void CheckMapper() {
     if constexpr (MapsInput<M, Emit>) (void)[](M & mapper, const typename InputOf<M>::Record& record, Emit& emit) {
         mapper.Map(record, emit);
       };
-    static_assert(InputOf<M>::kSplitBy != SplitBy::kNumbers, "a mapper reads files: Numbers are no INPUT");
+    static_assert(InputOf<M>::kSplitBy != SplitBy::kNumbers, "a mapper reads files: Numbers are not an INPUT");
     static_assert(!(NamesReduce<M> || NamesCombine<M> || NamesPartition<M> || NamesGroup<M> || NamesOutputs<M> ||
                     NamesMappers<M> || NamesPrepare<M> || NamesFinishReduce<M>),
                   "a mapper has Map, FinishMap, Start, Options and Input alone: all else is the job's");
@@ -292,12 +292,13 @@ consteval void CheckMembers() {
   static_assert(
       !NamesCombine<J> || Combines<J>,
       "Combine is `static Value Combine(Value, Value)`: it takes and returns exactly the job's Value, by value "
-      "or const&, since any other type would cut or convert sums without a word");
+      "or const&, since any other type would silently cut or convert sums");
   static_assert(
       CombineValueFits<J>(),
       "Combine needs a Value of fixed length: a number, a struct of numbers, or a pair, tuple, array or optional of "
       "them; "
-      "text and vectors are none, and a type with a Codec of its own is trivially copyable and has Codec::kMaxBytes");
+      "text and vectors do not have one, and a type with a Codec of its own is trivially copyable and has "
+      "Codec::kMaxBytes");
   static_assert(!NamesPartition<J> || HasIntermediate<J>,
                 "a job with Partition names its `using Key = ...` and `using Value = ...`");
   static_assert(!NamesGroup<J> || HasIntermediate<J>,

@@ -14,7 +14,7 @@ namespace {
 std::uint64_t expectations = 0, unmet = 0;
 std::string last_error;  // of what was run last; empty: it succeeded
 
-// What ends the process says why, as it does in a task: a view that was kept is the likeliest.
+// A crash reports its cause, as it does in a task; the likeliest one is a view that was kept.
 void ReportCrashesOnce() {
   [[maybe_unused]] static const bool once = [] {
     ReportCrashes(nullptr);
@@ -145,7 +145,7 @@ void Expect(bool met, const char* what, const char* file, int line) {
   if (met) return;
   ++unmet;
   std::fprintf(stderr, "%s:%d: expected: %s\n", file, line, what);
-  if (!last_error.empty()) std::fprintf(stderr, "  what was run last failed: %s\n", last_error.c_str());
+  if (!last_error.empty()) std::fprintf(stderr, "  the last run failed: %s\n", last_error.c_str());
 }
 
 }  // namespace internal

@@ -6,10 +6,10 @@ namespace millrace {
 
 void TotalOrder::Declare(JobOptions& options) {
   options.Text(kCutsOption, "",
-               "first keys of all reduces but the first, such as g,n,t; made from a sample if not given");
+               "the first key of each reduce but the first, such as g,n,t; chosen from a sample if not given");
   options.Bytes(
       kSampleOption, 0, 0, std::uint64_t{1} << 40,
-      "how much of the input the sample is; 0: 128 KiB for each reduce, at least 1 MiB, and more if Map gives few "
+      "size of the sample of the input; 0: 128 KiB for each reduce, at least 1 MiB, and more if Map gives few "
       "keys");
   options.Check([](const JobOptions& set) { return ParseCuts(set.text(kCutsOption)).status(); });
 }

@@ -65,7 +65,7 @@ class Values {
   [[nodiscard]] const auto& key() const {
     constexpr bool kGroups = requires(const R& records) { records.first(); };
     static_assert(kGroups,
-                  "values.key() is of a job with Group: without one, the key of all values is what Reduce is given");
+                  "values.key() is for a job with Group: without one, all values have the key that Reduce is given");
     if constexpr (kGroups) {
       return records_.key();
     } else {

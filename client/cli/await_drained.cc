@@ -26,9 +26,10 @@ Status Lost(const Answer& answer) {
     why += answer.lost_known ? "no block that it had is missing" : "no block is missing";
     return Unavailable(why + "; if its machine does not come back, `millrace node forget` takes it off the list");
   }
-  why += Count(answer.lost_blocks, "block") +
-         (answer.lost_known ? " that it had and no other node has"
-                            : " of all files, which it may have since the master has not seen it since its start");
+  why +=
+      Count(answer.lost_blocks, "block") +
+      (answer.lost_known ? " that it had and no other node has"
+                         : " of all files, which it may have, as the master has not seen it since the master's start");
   why += answer.lost_blocks == 1 ? " is missing" : " are missing";
   std::string files;
   for (const std::string& file : answer.lost_files) files += (files.empty() ? " (" : ", ") + Quote(file);
@@ -37,11 +38,10 @@ Status Lost(const Answer& answer) {
 }
 
 Status Doubted(const Answer& answer) {
-  return Invalid(
-      NodeName(answer) +
-      ": all that files have is elsewhere, but its trash, or blocks that no file has, may be all that is left "
-      "of files that the database has lost: `millrace cluster status` says for how long that is in doubt; "
-      "wait until then, or use --force");
+  return Invalid(NodeName(answer) +
+                 ": other nodes have all blocks of files, but its trash, or blocks that belong to no file, may be the "
+                 "last copies of files that the database has lost: `millrace cluster status` says for how long that is "
+                 "in doubt; wait until then, or use --force");
 }
 
 Status FailureOf(const Answer& answer) {
@@ -52,8 +52,8 @@ Status FailureOf(const Answer& answer) {
       return Cancelled(NodeName(answer) + " was put back into use");
     case GoState::kHeld:
       return Invalid(NodeName(answer) +
-                     " has blocks that no file has, too many to be right: `millrace node list` says what to do about "
-                     "them before it may go");
+                     " has too many blocks that belong to no file: `millrace node list` says what to do about them "
+                     "before it may go");
     default:
       return Status::Ok();
   }
@@ -93,7 +93,7 @@ DrainProgress DrainProgressOf(const job::MayGo& answer, bool force) {
     progress.waiting += "; " + Count(damaged, "block") +
                         " cannot be copied, since each replica is damaged (`millrace fs fsck` lists the files)";
   }
-  if (unknown) progress.waiting = "the master has not heard yet what workers have";
+  if (unknown) progress.waiting = "the workers have not yet told the master which blocks they have";
   if (!unknown && answer.others == 0 && blocks + outputs > 0)
     progress.waiting += "; no other node is here to take them";
   return progress;

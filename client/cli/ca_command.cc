@@ -23,19 +23,19 @@ constexpr const char* kAuthority = "authority";
 
 tls::Validity ValidFor(std::int64_t days) { return {SystemClock().Now(), days * 24 * kHour}; }
 
-// What all verbs have in common: how long, and how it is told.
+// The options that all verbs share: the time of validity, and the form of the output.
 struct Asked {
   std::int64_t days;
   bool json = false;
 
   void Declare(Arguments& arguments) {
     arguments.Integer("--days", &days, 1, kMostDays,
-                      "how long the certificate is good (default " + std::to_string(days) + ")");
-    arguments.Flag("--json", &json, "tell the result as JSON");
+                      "how long the certificate is valid (default " + std::to_string(days) + ")");
+    arguments.Flag("--json", &json, "print the result as JSON");
   }
 };
 
-// Says which files to copy where, and what to tell the program that reads them.
+// Says which files to copy where, and which options name them.
 std::string Advice(const IssuedFiles& issued) {
   const std::string from = "copy " + issued.directory + "/{ca,cert,key}.pem to ";
   const std::string options = "tls.ca, tls.certificate and tls.key name them";
@@ -55,7 +55,7 @@ int Tell(const Invocation& invocation, const std::string& verb, const std::vecto
       out << console::Dump(object) << "\n";
       continue;
     }
-    out << issued.name << ": " << issued.directory << ", good until " << tls::TimeText(issued.until) << "\n";
+    out << issued.name << ": " << issued.directory << ", valid until " << tls::TimeText(issued.until) << "\n";
     if (with_advice) out << Advice(issued) << "\n";
   }
   const Status written = out.Flush();
@@ -65,7 +65,7 @@ int Tell(const Invocation& invocation, const std::string& verb, const std::vecto
 int Init(const Invocation& invocation, const Words& args) {
   Arguments arguments("ca init", "DIRECTORY",
                       "Makes the authority of a cluster's certificates: a key and a certificate in DIRECTORY, which is "
-                      "to be kept where no daemon runs. Whoever has its ca-key.pem can be anyone.");
+                      "to be kept where no daemon runs. Anyone who has its ca-key.pem can pose as anybody.");
   Asked asked{kAuthorityDays};
   asked.Declare(arguments);
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
@@ -82,7 +82,7 @@ int Issue(const Invocation& invocation, const Words& args) {
   Asked asked{kDays};
   bool force = false;
   asked.Declare(arguments);
-  arguments.Flag("--force", &force, "replace a certificate and its key that are there");
+  arguments.Flag("--force", &force, "replace an existing certificate and its key");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 2, SIZE_MAX)) return *status;
   std::vector<tls::PeerIdentity> identities;
   for (std::size_t i = 1; i < arguments.operands().size(); ++i) {
@@ -104,15 +104,15 @@ int Issue(const Invocation& invocation, const Words& args) {
 }
 
 int Renew(const Invocation& invocation, const Words& args) {
-  Arguments arguments("ca renew", "DIRECTORY [ROLE...]",
-                      "Issues certificates again, for the keys that they have: those of each ROLE, or all that are in "
-                      "DIRECTORY. The role authority renews the authority's own. Daemons take new files up without a "
-                      "restart.");
+  Arguments arguments(
+      "ca renew", "DIRECTORY [ROLE...]",
+      "Issues certificates again, for the keys that they have: those of each ROLE, or all that are in "
+      "DIRECTORY. The role authority renews the authority's own. Daemons read the new files without a restart.");
   Asked asked{0};
   bool new_key = false;
   arguments.Integer("--days", &asked.days, 1, kMostDays,
-                    "how long the certificates are good (default 365, and 3650 for the authority)");
-  arguments.Flag("--json", &asked.json, "tell the result as JSON");
+                    "how long the certificates are valid (default 365, and 3650 for the authority)");
+  arguments.Flag("--json", &asked.json, "print the result as JSON");
   arguments.Flag("--new-key", &new_key, "make new keys, too");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, SIZE_MAX)) return *status;
   Result<Authority> authority = Authority::Open(arguments.operands()[0]);
@@ -193,7 +193,7 @@ std::vector<Verb> CaVerbs() {
   return {{"init", "make the authority of a cluster's certificates", Init, {}},
           {"issue", "issue certificates for the master, a worker or a user", Issue, {}},
           {"renew", "issue certificates again before they end", Renew, {}},
-          {"list", "show which certificates there are, and when they end", List, {}}};
+          {"list", "list the certificates, and when they end", List, {}}};
 }
 
 }  // namespace millrace::cli

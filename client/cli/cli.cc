@@ -76,7 +76,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       {"run", "run a job over files of the cluster", RunCommand, {}},
       Branch("job", "list, wait for, kill and inspect jobs", JobVerbs()),
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
-      Branch("cluster", "show how the whole cluster is", ClusterVerbs()),
+      Branch("cluster", "show the state of the whole cluster", ClusterVerbs()),
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       Branch("ca", "make the certificates of a cluster with TLS", CaVerbs()),

@@ -37,7 +37,7 @@ const char* StateOf(const job::ClusterStatus& status) {
   return !status.faults.empty() ? "not healthy" : RisksOf(status) > 0 ? "at risk" : "healthy";
 }
 
-// The master does not see when the certificate ends that this command shows to it.
+// The master does not see the end of the certificate that this command shows to it.
 void AddOwnCertificate(job::ClusterStatus* status) {
   const auto credentials = tls::CredentialsOfUser();
   if (!credentials.ok() || *credentials == nullptr) return;
@@ -160,10 +160,11 @@ int Conclude(const Invocation& invocation, const job::ClusterStatus& status) {
 }
 
 int ShowClusterStatus(const Invocation& invocation, const Words& args) {
-  console::Arguments arguments("cluster status", "",
-                               "Shows how the cluster is: nodes, slots, disks, files, blocks, jobs and versions. The "
-                               "exit status is 1 if data is missing or the cluster does not work, else 4 if something "
-                               "is at risk that one failure more would break, as blocks with a single replica are.");
+  console::Arguments arguments(
+      "cluster status", "",
+      "Shows the state of the cluster: nodes, slots, disks, files, blocks, jobs and versions. The "
+      "exit status is 1 if data is missing or the cluster does not work, else 4 if one more failure would break "
+      "something, such as a block with a single replica.");
   arguments.Example("");
   arguments.Example("--json | jq .blocks.missing");
   arguments.Example("--json | jq -r '(.faults + .warnings)[].code'");
@@ -187,6 +188,8 @@ int ShowClusterStatus(const Invocation& invocation, const Words& args) {
 
 }  // namespace
 
-std::vector<Verb> ClusterVerbs() { return {{"status", "how the cluster is, and what is wrong", ShowClusterStatus, {}}}; }
+std::vector<Verb> ClusterVerbs() {
+  return {{"status", "the state of the cluster, and what is wrong", ShowClusterStatus, {}}};
+}
 
 }  // namespace millrace::cli

@@ -67,8 +67,7 @@ Result<NodeId> FindNode(const std::vector<job::Node>& nodes, const std::string& 
     if (matches.empty()) continue;
     std::string list;
     for (const job::Node* node : matches) list += (list.empty() ? "" : ", ") + Describe(*node);
-    return Invalid("several nodes are called " + Quote(word) + ": " + list +
-                   "; give the number of the one that is meant");
+    return Invalid("several nodes are called " + Quote(word) + ": " + list + "; give the number of the one you mean");
   }
   return NotFound("there is no node " + Quote(word) + "; `millrace node list --wide` shows them");
 }

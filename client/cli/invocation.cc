@@ -39,7 +39,7 @@ Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<
   if (!found.ok()) Fail("look up the cluster of " + master, found.status());
   if (found.ok() && found->cluster.has_value()) {
     options.cluster = found->cluster->cluster;
-    options.cluster_advice = "that one served this address before; if the change is meant, remove line " +
+    options.cluster_advice = "that one served this address before; if the change is intended, remove line " +
                              std::to_string(found->cluster->line) + " of " + known_clusters;
   }
   MILLRACE_ASSIGN(std::unique_ptr<dfs::DfsClient> client, dfs::DfsClient::Connect(options));

@@ -75,7 +75,7 @@ std::string WaitLines(const Waits& waits) {
 }
 
 int ShowJobStatus(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job status", "JOB", "Shows how far a job has got.");
+  Arguments arguments("job status", "JOB", "Shows a job's progress.");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON object");
   OneJob one;
@@ -125,7 +125,7 @@ int Wait(const Invocation& invocation, const Words& args) {
 }
 
 int Kill(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job kill", "JOB...", "Ends jobs; their output is removed.");
+  Arguments arguments("job kill", "JOB...", "Kills jobs; their output is removed.");
   arguments.Example("12 13 --reason 'wrong input'");
   std::string reason;
   arguments.Text("--reason", &reason, "the reason that the job's status shows");
@@ -178,10 +178,9 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
 }
 
 int ShowHistory(const Invocation& invocation, const Words& args) {
-  Arguments arguments(
-      "job history", "[JOB]",
-      "Prints what happened to a job, or to the whole cluster, as the journal has it, one event on each line. "
-      "`millrace sim --replay` reads the journal of the whole cluster.");
+  Arguments arguments("job history", "[JOB]",
+                      "Prints the journal of a job, or of the whole cluster, one event on each line. "
+                      "`millrace sim --replay` reads the journal of the whole cluster.");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON array of lines");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
@@ -214,10 +213,10 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
 std::vector<Verb> JobVerbs() {
   return {
       {"list", "the jobs that the master remembers", ListJobs, {}},
-      {"status", "how far a job has got", ShowJobStatus, {}},
+      {"status", "a job's progress", ShowJobStatus, {}},
       {"tasks", "a table of a job's attempts", ListTasks, {}},
       {"wait", "wait until a job has ended", Wait, {}},
-      {"kill", "end a job", Kill, {}},
+      {"kill", "kill a job", Kill, {}},
       {"counters", "a job's counters", ShowCounters, {}},
       {"logs", "what a job's attempts printed", LogsCommand, {}},
       {"rerun", "run a failed map again, alone on this machine", RerunCommand, {}},

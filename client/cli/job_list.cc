@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr JobState kStates[] = {JobState::kWaiting, JobState::kRunning, JobState::kSucceeded, JobState::kFailed,
                                 JobState::kKilled};
 
-// Returns why the job has not more slots: of the first kind that it could use.
+// Returns the reason why the job has no more slots of the first kind that it could use.
 std::string FirstWait(const JobStatus& status, const Waits& waits) {
   const auto wait = std::ranges::find(waits, status.job, &job::SchedulerView::Wait::job);
   return wait == waits.end() ? "" : wait->reason;
@@ -54,7 +54,7 @@ int PrintList(const Invocation& invocation, const std::vector<JobStatus>& jobs, 
   return written.ok() ? kDone : invocation.Fail("job list", written);
 }
 
-// What stands on the command line, and whether only live jobs are asked for.
+// The options of the command line; `live` asks for live jobs only.
 struct Wanted {
   JobFilter filter;
   std::string since;
@@ -91,7 +91,7 @@ Status JobFilter::Check() const {
     if (state.empty() || state == ToString(known)) return Status::Ok();
     all += (all.empty() ? "" : ", ") + std::string(ToString(known));
   }
-  return Invalid("--state " + Quote(state) + " is none of " + all);
+  return Invalid("--state " + Quote(state) + " is not one of " + all);
 }
 
 std::vector<JobStatus> JobFilter::Pick(std::vector<JobStatus> jobs) const {
@@ -121,9 +121,9 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   arguments.Text("--pool", &wanted.filter.pool, "only jobs of this pool");
   arguments.Text("--state", &wanted.filter.state,
                  "only jobs in this state: waiting, running, succeeded, failed, killed");
-  arguments.Text("--name", &wanted.filter.name, "only jobs whose names have this in them");
+  arguments.Text("--name", &wanted.filter.name, "only jobs whose names contain this");
   arguments.Text("--since", &wanted.since, "only jobs that were submitted or ended in the last TIME, such as 2h");
-  arguments.Integer("--last", &wanted.last, 1, 1'000'000, "only so many, the last ones");
+  arguments.Integer("--last", &wanted.last, 1, 1'000'000, "only the last N");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   if (const Status finished = Finish(&wanted); !finished.ok())
     return invocation.Fail("job list", finished, kWrongUsage);

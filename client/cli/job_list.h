@@ -1,4 +1,5 @@
-// What `millrace job list` shares with `job status`, and its filter. Thread rule: main; JobFilter as a value.
+// The code that `millrace job list` shares with `job status`, and the filter of the list. Thread rule: main; JobFilter
+// as a value.
 #pragma once
 
 #include <optional>

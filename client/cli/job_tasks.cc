@@ -60,7 +60,7 @@ Status CheckState(const std::string& state) {
     if (state.empty() || state == ToString(known)) return Status::Ok();
     all += (all.empty() ? "" : ", ") + std::string(ToString(known));
   }
-  return Invalid("--state " + Quote(state) + " is none of " + all);
+  return Invalid("--state " + Quote(state) + " is not one of " + all);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ int ListTasks(const Invocation& invocation, const Words& args) {
   std::string state;
   bool json = false, slowest = false;
   arguments.Flag("--json", &json, "print one JSON array");
-  arguments.Flag("--slowest", &slowest, "those that took the longest first");
+  arguments.Flag("--slowest", &slowest, "the slowest first");
   arguments.Text("--state", &state, "only attempts in this state: running, succeeded, failed, killed, lost, preempted");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const Result<JobId> job = job::ParseJobArgument(arguments.operands()[0]);

@@ -15,10 +15,9 @@ constexpr Micros kCopying = 1800 * kSecond;  // how long copying the whole datab
 }  // namespace
 
 int BackUpMaster(const Invocation& invocation, const Words& args) {
-  console::Arguments arguments(
-      "master backup", "DIRECTORY",
-      "Adds a backup of the running master's database to DIRECTORY on the master's machine. What earlier backups there "
-      "have is not copied again.");
+  console::Arguments arguments("master backup", "DIRECTORY",
+                               "Adds a backup of the running master's database to DIRECTORY on the master's machine. "
+                               "Data that earlier backups there hold is not copied again.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const Result<std::string> absolute = AbsolutePath(arguments.operands()[0]);
   if (!absolute.ok()) return invocation.Fail("master backup", absolute.status());

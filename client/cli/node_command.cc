@@ -52,11 +52,12 @@ std::string LeavingLine(const job::Node& node) {
   std::string line = "node " + std::to_string(node.node.value) + ": its machine will be taken away in " +
                      std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + "); ";
   using job::GoState;
-  if (node.may_go == GoState::kUnknown) return line + "what is elsewhere too is not known yet";
+  if (node.may_go == GoState::kUnknown) return line + "it is not known yet what other nodes have, too";
   if (node.may_go == GoState::kDoubt)
-    return line + "its trash, or what no file has, may be all that is left of files that the database has lost";
+    return line +
+           "its trash, or blocks that belong to no file, may be the last copies of files that the database has lost";
   const bool copied = node.may_go == GoState::kYes || (node.may_go == GoState::kTasks && node.outputs_left == 0);
-  line += copied ? "everything on it is elsewhere too"
+  line += copied ? "other nodes have everything that it has"
                  : std::to_string(node.blocks_left) + " blocks and " + std::to_string(node.outputs_left) +
                        " map outputs are still to be copied";
   const std::uint32_t tasks = node.maps_running + node.reduces_running;
@@ -304,10 +305,10 @@ std::vector<Verb> NodeVerbs() {
   return {
       {"list", "the workers that the master knows", ListNodes, {}},
       {"decommission", "empty a node before it is taken away", Decommission, {}},
-      {"recommission", "take a node into use again", Recommission, {}},
+      {"recommission", "put a node back into use", Recommission, {}},
       {"forget", "take a lost node off the list", Forget, {}},
       {"unknown", "the blocks on a node that belong to no file", Unknown, {}},
-      {"discard-unknown", "put them into the node's trash though they are many", DiscardUnknown, {}},
+      {"discard-unknown", "move them to the node's trash, however many they are", DiscardUnknown, {}},
   };
 }
 

@@ -46,8 +46,7 @@ std::optional<int> Parse(const Invocation& invocation, const Words& args, Rerun*
   arguments.Flag("--local", &local, "on this machine; there is no other way yet");
   arguments.Text("--program", &wanted->program,
                  "an executable to run instead of the job's own, such as one with symbols or a sanitizer");
-  arguments.Text("-o,--output", &wanted->output,
-                 "a new directory for what the map writes (by default that is dropped)");
+  arguments.Text("-o,--output", &wanted->output, "a new directory for the map's output (dropped by default)");
   const auto end = std::ranges::find(args, "--");
   if (const std::optional<int> status = arguments.Parse({args.begin(), end}, invocation.console, 1, 1)) return status;
   if (end != args.end()) wanted->wrapper.assign(end + 1, args.end());

@@ -263,7 +263,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   given.fill(-1);
   for (std::size_t i = 0; i < given.size(); ++i)
     arguments.Integer(kEngineFlags[i].flag, &given[i], 0, kEngineFlags[i].most, kEngineFlags[i].one_line);
-  arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
+  arguments.Text("--name", &options->name, "the job's name in listings (default: its program's name)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
   bool list = false;

@@ -220,7 +220,7 @@ std::string SchedulerText(const View& view) {
 
 std::vector<Verb> SchedulerVerbs() {
   return {
-      {"list", "the schedulers that there are", ListSchedulers, {}},
+      {"list", "the available schedulers", ListSchedulers, {}},
       {"show", "the one in use, its pools, and why jobs wait", ShowScheduler, {}},
       {"set", "change it", SetScheduler, {}},
       {"check", "say what is wrong with a scheduler file", CheckFile, {}},

@@ -88,8 +88,8 @@ class Waiter {
     line_.Clear();
     MILLRACE_ASSIGN(JobStatus status, client_.GetStatus(job_));
     if (Ended(status.state)) return Waited{std::move(status), 0};
-    return Timeout(ToText(job_) + " has not ended by then, and goes on; `millrace job status " +
-                   std::to_string(job_.value) + "` shows how far it is");
+    return Timeout(ToText(job_) + " has not ended yet, and continues; `millrace job status " +
+                   std::to_string(job_.value) + "` shows its progress");
   }
 
   void Show(const JobStatus& status) {

@@ -32,7 +32,7 @@ class SigintHold {
   Fd fd_;
 };
 
-// How the end of a job is reported.
+// The form in which the end of a job is reported.
 struct Reporting {
   bool json = false;
   std::string what = {};          // the beginning of an error's line

@@ -19,7 +19,7 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 using Pool = job::CallerRights::Pool;
 
-// When the certificate ends that this command shows; nothing without TLS.
+// Returns the time at which the certificate of this command ends; nothing without TLS.
 std::optional<Micros> CertificateEnd() {
   const auto credentials = tls::CredentialsOfUser();
   if (!credentials.ok() || *credentials == nullptr) return std::nullopt;

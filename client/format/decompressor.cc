@@ -19,8 +19,6 @@ std::unique_ptr<Decompressor> MakeDecompressor(Compression compression) {
   return nullptr;
 }
 
-Status internal::NoFurtherMember() {
-  return Corrupt("something follows the end of the compressed data that is not compressed data");
-}
+Status internal::NoFurtherMember() { return Corrupt("the compressed data is followed by data that is not compressed"); }
 
 }  // namespace millrace

@@ -52,7 +52,7 @@ class GzipDecompressor final : public Decompressor {
       stage_ = Stage::kData;
     }
     const int inflated = isal_inflate(&state_);
-    if (inflated == ISAL_INCORRECT_CHECKSUM) return Corrupt("what it decompresses to does not match its checksum");
+    if (inflated == ISAL_INCORRECT_CHECKSUM) return Corrupt("the decompressed data does not match its checksum");
     if (inflated < 0) return Corrupt("it is damaged");
     if (state_.block_state == ISAL_BLOCK_FINISH) stage_ = Stage::kBorder;
     return Status::Ok();

@@ -44,7 +44,7 @@ class OpenedSource::Beginning {
   bool looked_ = false;
 };
 
-// Decompresses a stream if its first bytes say so, and looks whether what comes out is text.
+// Decompresses a stream if its first bytes say so, and checks whether the result is text.
 class OpenedSource::Opener {
  public:
   Opener(OpenedSource& source, std::uint64_t size, const Sink& sink)

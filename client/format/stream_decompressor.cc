@@ -22,7 +22,7 @@ bool StreamDecompressor::Feed(std::string_view bytes, const Sink& sink) {
       filled_ += *wrote;
       more = *wrote == room || !bite.empty();
       if (more && *wrote == 0 && bite.size() == before) {
-        status_ = Failure("it is damaged (its decompressor gets no further)");
+        status_ = Failure("it is damaged (it cannot be decompressed any further)");
         return false;
       }
       if (filled_ == kBufferBytes && !Give(sink)) return false;

@@ -23,7 +23,7 @@ struct KnownBeginning {
 
 constexpr std::string_view kUnpack = "unpack it first";
 constexpr std::string_view kRecompress =
-    "decompress it first, or compress it with gzip, zstd or bzip2, which are opened";
+    "decompress it first, or compress it with gzip, zstd or bzip2, which Millrace reads";
 constexpr std::string_view kConvert = "convert it to text first";
 
 // UTF-32 comes before UTF-16, which begins alike.

@@ -36,11 +36,11 @@ class ZstdDecompressor final : public Decompressor {
       case ZSTD_error_prefix_unknown:
         return frames_ > 0 ? NoFurtherMember() : Corrupt("it does not begin like such a file");
       case ZSTD_error_checksum_wrong:
-        return Corrupt("what it decompresses to does not match its checksum");
+        return Corrupt("the decompressed data does not match its checksum");
       case ZSTD_error_frameParameter_windowTooLarge:
-        return Corrupt("it takes a window of more than 128 MiB; compress it again without --long or --ultra");
+        return Corrupt("it needs a window of more than 128 MiB; compress it again without --long or --ultra");
       case ZSTD_error_dictionary_wrong:
-        return Corrupt("it takes a dictionary; compress it again without one");
+        return Corrupt("it needs a dictionary; compress it again without one");
       case ZSTD_error_memory_allocation:
         throw std::bad_alloc();  // as `new` would
       default:

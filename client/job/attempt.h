@@ -65,7 +65,7 @@ struct NumberRange {
   std::uint64_t records = 0;  // of all maps together
 };
 
-// How an input may be cut and read, as its format says.
+// The rules of an input's format for cutting and reading it.
 struct InputRules {
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes sets it

@@ -19,7 +19,7 @@ std::size_t SharedBytes(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// Sorts the keys, and makes one of equal ones.
+// Sorts the keys, and merges equal ones.
 void Merge(std::vector<WeighedKey>* keys) {
   std::ranges::sort(*keys, {}, &WeighedKey::key);
   std::size_t last = 0;
@@ -33,8 +33,8 @@ void Merge(std::vector<WeighedKey>* keys) {
   if (!keys->empty()) keys->resize(last + 1);
 }
 
-// Returns where ranges begin, but for the first, if none may weigh more than `most`. A key that does so by itself has a
-// range of its own.
+// Returns the beginnings of all ranges but the first, if none may weigh more than `most`. A key that alone weighs more
+// has a range of its own.
 std::vector<std::size_t> Pack(const std::vector<WeighedKey>& keys, double most) {
   std::vector<std::size_t> begins;
   double weight = 0;
@@ -99,7 +99,7 @@ std::vector<std::string> CutKeys(std::vector<WeighedKey> keys, std::uint32_t ran
   Merge(&keys);
   double least = 0, most = 0;
   for (const WeighedKey& key : keys) most += key.weight;
-  // Halves what is between a weight that is not enough and one that is, until it tells nothing apart any more.
+  // Halves the interval between a weight that is not enough and one that is, until it is as narrow as doubles allow.
   for (int i = 0; i < 64 && least < most; ++i) {
     const double middle = least + (most - least) / 2;
     (Pack(keys, middle).size() < ranges ? most : least) = middle;

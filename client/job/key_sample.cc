@@ -305,7 +305,7 @@ class Sampler {
     attempt.collector = {1, context.facts().memory, run, scratch_};
     MILLRACE_TRY(Map(attempt));
     auto got = static_cast<double>(bytes.read);
-    // What was decompressed and not read is a part of `taken`.
+    // `taken` includes bytes that were decompressed and not read.
     if (batch.opened && taken > 0) got *= static_cast<double>(taken) / static_cast<double>(bytes.offered);
     return Append(run, got == 0 ? 0 : batch.stands_for / got, keys);
   }

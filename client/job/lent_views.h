@@ -45,7 +45,7 @@ class LentViews {
   void Close();
   // Returns room for this number of bytes, on pages that hold nothing else; null if the system gives none.
   char* Room(std::size_t bytes);
-  // Maps all pages anew. Returns false if that fails.
+  // Maps all pages again. Returns false if that fails.
   bool MapPages();
 
   const Lent what_;

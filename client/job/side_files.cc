@@ -93,7 +93,7 @@ Result<std::string> SideFiles::Read(const std::string& path, std::uint64_t most)
   MILLRACE_ASSIGN(const std::vector<InputFile> files, files_.List(path));
   if (Sum(files) > most) {
     return Invalid(Quote(path) + " has more than " + std::to_string(most) +
-                   " bytes, the most that is read whole; TaskContext::MapFile maps any");
+                   " bytes, the most that is read whole; TaskContext::MapFile maps files of any size");
   }
   std::string bytes;
   bytes.reserve(Sum(files));

@@ -112,7 +112,7 @@ Result<std::vector<std::string>> LookIntoInput(dfs::DfsClient& files, const std:
     bytes += each.file.path.size() + 16;  // and its place in the list
     if (bytes > kMostPathBytes) {
       return Invalid("the input " + Quote(each.input->path) +
-                     " has too many compressed files without the name of one, such as " + Quote(each.file.path) +
+                     " has too many compressed files whose names do not say so, such as " + Quote(each.file.path) +
                      "; give them names that end with .gz, .zst or .bz2");
     }
     uncut.push_back(each.file.path);

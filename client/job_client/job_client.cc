@@ -240,7 +240,7 @@ Result<JobClient::HistoryPage> JobClient::GetHistory(JobId job, std::uint64_t af
 
 Result<ClusterStatus> JobClient::GetClusterStatus() {
   ClusterStatus status;
-  MILLRACE_TRY(Ask("ask how the cluster is", [&](Master::Client master) {
+  MILLRACE_TRY(Ask("ask for the state of the cluster", [&](Master::Client master) {
     return master.statusRequest().send().then(
         [&status](capnp::Response<Master::StatusResults>&& answer) { status = Read(answer.getStatus()); });
   }));
@@ -249,7 +249,7 @@ Result<ClusterStatus> JobClient::GetClusterStatus() {
 
 Result<CallerRights> JobClient::WhoAmI() {
   CallerRights rights;
-  MILLRACE_TRY(Ask("ask who we are", [&](Master::Client master) {
+  MILLRACE_TRY(Ask("ask who the caller is", [&](Master::Client master) {
     return master.whoAmIRequest().send().then(
         [&rights](capnp::Response<Master::WhoAmIResults>&& answer) { rights = Read(answer.getCaller()); });
   }));
@@ -358,7 +358,7 @@ Result<std::uint64_t> JobClient::DiscardUnknown(NodeId node) {
 
 Result<std::uint32_t> JobClient::ForgetPrograms() {
   std::uint32_t programs = 0;
-  MILLRACE_TRY(Ask("forget what is learnt of programs", [&](Master::Client master) {
+  MILLRACE_TRY(Ask("forget what was learnt about programs", [&](Master::Client master) {
     return master.forgetProgramsRequest().send().then(
         [&programs](capnp::Response<Master::ForgetProgramsResults>&& answer) { programs = answer.getPrograms(); });
   }));
@@ -382,7 +382,7 @@ Result<std::vector<SchedulerView::Wait>> JobClient::ExplainAllWaits() { return E
 
 Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(const std::vector<JobId>& jobs) {
   std::vector<SchedulerView::Wait> waits;
-  MILLRACE_TRY(Ask("say why jobs wait", [&](Master::Client master) {
+  MILLRACE_TRY(Ask("ask why jobs wait", [&](Master::Client master) {
     auto call = master.explainWaitsRequest();
     auto asked = call.initJobs(static_cast<unsigned>(jobs.size()));
     for (unsigned i = 0; i < asked.size(); ++i) asked.set(i, jobs[i].value);

@@ -17,7 +17,7 @@ Status NoJob(const std::string& executable, const std::string& why) {
   return Invalid(Quote(executable) + " is not a Millrace job: " + why + "; a job's main calls millrace::Run");
 }
 
-// Returns what a program said that failed, for a message: its first line, without its own name before it.
+// Returns the first line that a failed program wrote, without its own name, for a message.
 std::string FirstLine(const std::string& executable, std::string_view error) {
   std::string line(error.substr(0, error.find('\n')));
   if (line.starts_with(executable + ": ")) line.erase(0, executable.size() + 2);
@@ -77,7 +77,7 @@ Result<std::string> AskForDescription(const std::string& executable, const std::
   MILLRACE_TRY(CheckLoaded(executable, *captured));
   if (captured->exit_status != 0) {
     return NoJob(executable,
-                 "asked for its description it ended with exit status " + std::to_string(captured->exit_status) +
+                 "when asked for its description, it ended with exit status " + std::to_string(captured->exit_status) +
                      (error.empty() ? "" : " and said " + Quote(FirstLine(executable, error), kLongestSaid)));
   }
   return std::move(captured->output);
@@ -158,7 +158,7 @@ Result<std::vector<JobOption>> ParseOptions(const std::string& executable, std::
                                                            {"help", &option.help}};
     for (const auto& [name, text] : fields) {
       const auto field = each.is_object() ? each.find(name) : each.end();
-      if (field == each.end() || !field->is_string()) return NoJob(executable, "an option of it lacks a field");
+      if (field == each.end() || !field->is_string()) return NoJob(executable, "one of its options lacks a field");
       *text = *field;
     }
     option.required = IsTrue(each, "required");
@@ -183,14 +183,16 @@ Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& whe
                    " while it looked at its input; `millrace local run --in-process` runs it in a debugger");
   }
   if (captured.exit_status != 0)
-    return NoJob(executable, "asked to prepare it ended with exit status " + std::to_string(captured.exit_status));
+    return NoJob(executable,
+                 "when asked to prepare, it ended with exit status " + std::to_string(captured.exit_status));
   return ParsePrepared(executable, captured.output);
 }
 
 Result<Parameters> ParsePrepared(const std::string& executable, std::string_view line) {
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   const auto set = json.is_object() ? json.find("millrace_prepared") : json.end();
-  if (set == json.end() || !set->is_object()) return NoJob(executable, "asked to prepare it does not say what it sets");
+  if (set == json.end() || !set->is_object())
+    return NoJob(executable, "when asked to prepare, it did not say which options it sets");
   Parameters prepared;
   for (const auto& [name, value] : set->items()) {
     if (!value.is_string()) return NoJob(executable, "it prepares an option whose value is not text");

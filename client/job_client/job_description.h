@@ -15,7 +15,7 @@
 
 namespace millrace::job {
 
-// How an input may be cut, and what its files are.
+// The rules for cutting an input, and the kind of its files.
 struct DescribedInput : InputCut {
   bool text = false;  // if compressed files are opened: files known not to be text are refused
   bool operator==(const DescribedInput&) const = default;

@@ -195,7 +195,7 @@ Status LocalCluster::AwaitFile(const std::string& name, const std::string& daemo
     if (left <= 0) {
       const std::string said = LastLine(daemon);
       return Timeout("the " + daemon + " was not ready within " + std::to_string(kStartPatience.count()) + " s" +
-                     (said.empty() ? "" : "; the last that it said: " + said));
+                     (said.empty() ? "" : "; its last message: " + said));
     }
     if (::poll(waited.data(), waited.size(), static_cast<int>(left)) < 0 && errno != EINTR)
       return FromErrno(errno, "wait for " + Quote(In(name)));

@@ -37,7 +37,7 @@ Status CheckFile(const InputFile& file) {
   return text.code() == StatusCode::kUnsupported ? text : Status::Ok();
 }
 
-// Returns the name that a local path has where it is put; none for "..", say, whose files are put there themselves.
+// Returns the name of a local path in the cluster; none for a path such as "..", whose files are put there themselves.
 std::string NameOf(const std::string& local) {
   if (local == kStandardInput) return "/stdin";
   const std::string name = dfs::LastName(local);

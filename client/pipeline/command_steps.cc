@@ -27,13 +27,13 @@ struct StepEnd {
   bool interrupted = false;  // SIGINT or SIGTERM has come
 };
 
-// What the handler needs of the child that runs; a handler has no other way to it.
+// Facts of the running child for the signal handler, which can only reach globals.
 volatile sig_atomic_t child_pid = 0;
 volatile sig_atomic_t signal_that_came = 0;
 
 void HandOn(int number, siginfo_t* info, void*) {
   signal_that_came = number;
-  // What the terminal sends has reached the child, too.
+  // A signal from the terminal has reached the child, too.
   if (info != nullptr && info->si_code <= 0 && child_pid > 0) ::kill(child_pid, number);
 }
 

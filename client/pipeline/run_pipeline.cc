@@ -164,7 +164,7 @@ Status DriveSteps(const PipelineBinding& binding, PipelineBase::Facts facts, con
   }();
   if (driven.ok()) return runner.Remove(temporary);
   if (!stays) return driven;
-  return Status(driven.code(), driven.message() + "; what its steps left is in " + temporary);
+  return Status(driven.code(), driven.message() + "; the output of its steps is in " + temporary);
 }
 
 namespace {

@@ -123,7 +123,7 @@ int PrintCrash(const std::vector<std::string>& words) {
   }
   const std::string own = OwnFrames(SourcePlaces(), frames);
   if (own.empty() && !frames.empty()) {
-    const std::string line = "millrace: where that is: " + CommandForAddresses(frames) + "\n";
+    const std::string line = "millrace: to find the source lines: " + CommandForAddresses(frames) + "\n";
     if (!WriteAll(STDERR_FILENO, line, "standard error").ok()) return 1;
   }
   const std::string line = "millrace: " + words[0] + (own.empty() ? "" : ": " + own) + words[1] + "\n";

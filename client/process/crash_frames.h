@@ -37,8 +37,9 @@ struct Frame {
 // frames. Empty if there are none.
 [[nodiscard]] std::string OwnFrames(const SourcePlaces& places, const std::vector<Frame>& frames);
 
-// Returns the command that finds the lines of the frames in a copy of the program that has its symbols, for a program
-// of which nothing can be named: "addr2line -Cfpie PROGRAM 0x12ab 0x34cd". Frames in a row are told once, 5 at most.
+// Returns the command that finds the lines of the frames in a copy of the program that has its symbols, if no frame of
+// the program itself can be named: "addr2line -Cfpie PROGRAM 0x12ab 0x34cd". Equal frames in a row are given once, 5 at
+// most.
 [[nodiscard]] std::string CommandForAddresses(const std::vector<Frame>& frames);
 
 // Writes the line for this executable. Returns the exit status: 0 when it is written.

@@ -35,10 +35,11 @@ constexpr std::array<Crash, 5> kCrashes = {{{SIGSEGV, "SIGSEGV", true},
                                             {SIGABRT, "SIGABRT", false}}};
 
 constexpr std::uintptr_t kFirstPage = 4096;
-// How far from the stack pointer an overflow may touch: below it, what a call pushes; above it, a frame's variables.
+// The distances from the stack pointer that an overflow may touch: pushes of a call below it, a frame's variables
+// above.
 constexpr std::uintptr_t kBelowStack = std::uintptr_t{64} << 10, kAboveStack = std::uintptr_t{1} << 20;
 
-// A handler is given nothing else to find these by.
+// These are globals because a signal handler can reach nothing else.
 std::atomic<const Place*> current_place{nullptr};
 alignas(64) std::array<char, std::size_t{64} << 10> handler_stack;
 const char* namer_path = nullptr;
@@ -46,7 +47,7 @@ std::uintptr_t load_bias = 0;  // of the executable
 std::uintptr_t code_begin = 0, code_end = 0;
 std::atomic<bool> reporting{false};
 
-// Text that ends with a zero byte. What there is no room for is dropped.
+// Text that ends with a zero byte. Text that does not fit is dropped.
 template <std::size_t kRoom>
 class Text {
  public:
@@ -86,7 +87,8 @@ Registers RegistersOf(const void* context) {
   return registers;
 }
 
-// Returns to where a function returns that has just been called. Requires: `registers` are of its first instruction.
+// Returns the return address of a function that has just been called. Requires: `registers` are of its first
+// instruction.
 std::uintptr_t CallerOf([[maybe_unused]] const void* context, [[maybe_unused]] const Registers& registers) {
 #if defined(__x86_64__)
   return *reinterpret_cast<const std::uintptr_t*>(registers.sp);
@@ -183,7 +185,7 @@ void WriteLine(std::string_view head, std::string_view place) {
   line.Add(head);
   line.Add(place);
   line.Add("\n");
-  // Nobody is left to be told of a failure.
+  // There is nobody left to report a failure to.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.view().data(), line.view().size());
 }
 

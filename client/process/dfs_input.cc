@@ -24,7 +24,7 @@ Result<MappedFile> DfsInput::Map(const InputFile& file) {
   if (blocks.size() != 1 || blocks[0].length != file.length) return NotFound(Quote(file.path) + " is not of one block");
   Result<MappedFile> mapped = storage_.MapLocal(blocks[0]);
   if (mapped.ok() && mapped->bytes().size() != file.length) return NotFound(Quote(file.path) + " is shorter here");
-  // A replica that cannot be mapped, for whatever reason, is left to readers, who have others.
+  // A replica that cannot be mapped, for whatever reason, is left to readers, which can use others.
   return mapped.ok() ? std::move(mapped) : NotFound(mapped.status().message());
 }
 

@@ -56,7 +56,7 @@ void ProgressReporter::ReportUntilStopped() {
 }
 
 // A failure is passed over: the next poll notices a peer that is gone, and a message that is too large is left out.
-// When the job has run out of memory, it is the job's own thread that tells of it.
+// If the job has run out of memory, its own thread reports that.
 void ProgressReporter::Report() {
   try {
     capnp::MallocMessageBuilder message;

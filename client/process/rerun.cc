@@ -35,7 +35,7 @@ Result<Order> NextOf(task::FrameParser& parser, const std::string& file) {
   return Corrupt(Quote(file) + " is not the launch of a map");
 }
 
-// The place of what the map writes: a new directory, or one that goes with this.
+// The directory of the map's output: a new one, or a temporary one that is removed with this object.
 class OutputPlace {
  public:
   static Result<OutputPlace> Make(const std::string& directory) {

@@ -50,7 +50,7 @@ Result<std::string> Prepared(const JobBinding& binding, char** argv, const std::
   return PrepareJob(binding, files, static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10)), arguments);
 }
 
-// Sends what the job's code prints to nowhere: whoever asked reads one line.
+// Drops the output of the job's code: the caller reads one line only.
 class Quiet {
  public:
   Quiet() {
@@ -125,7 +125,7 @@ int Serve(std::span<const JobBinding> jobs, const char* argv0) {
   return RunTaskLoop(jobs, Fd(kChannelFd), std::move(options));
 }
 
-// Returns the job that the words before the inputs mean.
+// Returns the job that the words before the inputs name.
 std::optional<std::size_t> MeantJob(std::span<const JobBinding> jobs, int argc, char** argv) {
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     for (int i = 2; i < argc && (i == 2 || std::string_view(argv[i]) != "--"); ++i) {

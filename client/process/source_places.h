@@ -21,7 +21,7 @@ class SourcePlaces {
     bool inlined = false;  // in the function that comes after it
   };
 
-  // What is read of the executable is kept until the process ends, since libbacktrace frees nothing.
+  // Data that is read from the executable is kept until the process ends, since libbacktrace frees nothing.
   SourcePlaces();
 
   // Returns the function at this address, counted as in the file, after those that are inlined there, the innermost

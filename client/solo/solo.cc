@@ -213,7 +213,7 @@ Result<std::vector<Piece>> Pieces(const JobBinding& binding, const JobOptions& o
   return pieces;
 }
 
-// Makes ready what a job needs besides its code, and lets `steps` run its tasks. Without `reads_input` it has one map
+// Prepares the options, files and output of a job, and lets `steps` run its tasks. Without `reads_input` it has one map
 // that reads nothing, and is not prepared.
 Result<std::vector<CounterValue>> RunWith(const JobBinding& binding, const std::string& name, const SoloRun& run,
                                           bool reads_input, const std::function<Status(Job&)>& steps) {
@@ -222,7 +222,7 @@ Result<std::vector<CounterValue>> RunWith(const JobBinding& binding, const std::
   for (const std::string& parameter : run.parameters) MILLRACE_TRY(options.SetPair(parameter));
   MILLRACE_TRY(options.Validate());
   if (binding.map_only && run.reduces > 0)
-    return Invalid("the job has maps alone, so the number of its reduces is 0, and not " + std::to_string(run.reduces));
+    return Invalid("the job has maps alone, so its number of reduces is 0, and not " + std::to_string(run.reduces));
   MILLRACE_ASSIGN(OutputDirectory output, OutputDirectory::Make(run.output));
   MILLRACE_ASSIGN(const TempDir scratch, TempDir::Make("millrace-solo-"));
   LocalInput files(run.files);

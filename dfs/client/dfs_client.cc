@@ -211,7 +211,7 @@ class DfsClientImpl final : public DfsClient {
 
   Result<BalanceStatus> GetBalance(Micros wait) override {
     BalanceStatus status;
-    MILLRACE_TRY(Ask("ask how balancing stands", [&](Names::Client names) {
+    MILLRACE_TRY(Ask("ask for the state of balancing", [&](Names::Client names) {
       auto request = names.balanceStatusRequest();
       request.setWaitMillis(static_cast<std::uint32_t>(wait / kMillisecond));
       return request.send().then([&status](capnp::Response<Names::BalanceStatusResults>&& response) {

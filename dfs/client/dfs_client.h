@@ -39,7 +39,7 @@ struct ClientOptions {
   std::string owner;                    // user name
   std::string cluster = {};  // the cluster of the master (base/cluster_id.h); empty: that of the first to answer
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
-  // Ends the message that refuses another cluster: the source of `cluster` and what to do.
+  // The end of the message that refuses another cluster: the source of `cluster` and what to do.
   std::string cluster_advice = {};
 };
 

@@ -33,7 +33,7 @@ class BlockFileReader final : public FileReader {
   [[nodiscard]] std::uint64_t bytes_remote() const override { return bytes_remote_; }
 
  private:
-  // Looks up all blocks of the file anew.
+  // Looks up all blocks of the file again.
   Status LocateAll();
   Result<const LocatedBlock*> Find(std::uint64_t offset);
   Status StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size,

@@ -20,7 +20,7 @@ namespace {
 
 kj::Duration ToDuration(Micros time) { return time * kj::MICROSECONDS; }
 
-// Whether the two refuse each other, so that another try ends in the same way.
+// Returns true if the two refuse each other, so that another try would fail in the same way.
 bool ForGood(const Status& failure) {
   return failure.code() == StatusCode::kInvalid || failure.code() == StatusCode::kDenied;
 }
@@ -118,7 +118,7 @@ MasterConnection::MasterConnection(std::unique_ptr<Impl> impl) : impl_(std::move
 
 MasterConnection::~MasterConnection() {
   (void)impl_->thread.Run([this](kj::AsyncIoContext&) -> kj::Promise<void> {
-    // What was posted before, such as that a file is given up, is written first.
+    // Earlier posts, such as that a file is given up, are written first.
     return kj::evalLast([this] {
       impl_->unchecking = nullptr;
       impl_->link.reset();

@@ -10,7 +10,7 @@
 namespace millrace::dfs {
 namespace {
 
-// Asks for nothing twice.
+// Remembers all answers, so it asks for nothing twice.
 class ClientTree final : public PathTree {
  public:
   explicit ClientTree(DfsClient& client) : client_(client) {}

@@ -16,7 +16,7 @@ namespace millrace::dfs {
 [[nodiscard]] inline capnp::Data::Reader ToData(std::string_view bytes) {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
-// What a newer master may find counts as kUnreachable.
+// A state that only a newer master knows counts as kUnreachable.
 [[nodiscard]] CheckedReplica FromWire(wire::CheckedReplica::Reader in);
 // Writes the client's place, so that the master puts the closest replica first.
 void WriteAsker(const ClientOptions& options, wire::Asker::Builder out);

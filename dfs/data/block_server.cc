@@ -40,7 +40,7 @@ struct Keys {
   std::optional<tls::TokenKey> read, write;
 };
 
-// What the block server shares with its handlers, which belong to the bulk server and may outlive it.
+// The state that the block server shares with its handlers, which belong to the bulk server and may outlive it.
 struct HandlerContext {
   HandlerContext(BlockStore& blocks, BlockObserver told, Log to)
       : store(blocks), log(std::move(to)), observer(std::move(told)) {}
@@ -76,22 +76,22 @@ struct HandlerContext {
     if (keys == nullptr) return Unavailable(what + ": this worker has not registered with its master yet");
     return keys;
   }
-  // Returns OK if whoever is at the other end may read the block by this token.
+  // Returns OK if the peer may read the block by this token.
   Status CheckRead(const Wire& wire, std::uint64_t block, const std::string& token) {
     if (wire.threads().credentials == nullptr) return Status::Ok();
     const std::string what = "read " + BlockName(block);
     MILLRACE_ASSIGN(const std::shared_ptr<const Keys> by, KeysOf(what));
-    if (!by->read.has_value()) return Unavailable(what + ": the master of this worker has given it no key of tokens");
+    if (!by->read.has_value()) return Unavailable(what + ": this worker's master has given it no token key");
     const std::string subject = wire.local() ? std::string() : tls::SubjectOf(wire.identity());
     return by->read->Check(token, block, subject, SystemClock().Now()).Within(what);
   }
-  // Returns true for a writer of protocol level 1 on the local socket, where nobody knows whose block it may write. One
-  // that is hung up on comes by TCP, with its certificate.
+  // Returns true for a writer of protocol level 1 on the local socket, where nobody knows whose block it may write.
+  // Such a writer, when refused, comes again by TCP, with its certificate.
   bool MustComeByTcp(const Wire& wire, const WriteRequest& request) {
     const std::lock_guard lock(mutex);
     return wire.local() && request.token.empty() && allowed.contains(request.block);
   }
-  // Returns the order by which whoever is at the other end may write the block; nothing where everybody may.
+  // Returns the order by which the peer may write the block; nothing where everybody may.
   Result<std::optional<WriteOrder>> CheckWrite(const Wire& wire, std::uint64_t block, std::string token, bool begins) {
     const std::string what = "write " + BlockName(block);
     MILLRACE_ASSIGN(const std::shared_ptr<const Keys> by, KeysOf(what));
@@ -105,7 +105,7 @@ struct HandlerContext {
     if (!order.ok()) return order.status().Within(what);
     return std::optional(*std::move(order));
   }
-  // Checks a request to write, which is then about what the master has ordered, and nothing else.
+  // Checks that a request to write is what the master has ordered, and nothing else.
   Status CheckWrite(const Wire& wire, WriteRequest* request) {
     MILLRACE_ASSIGN(const std::optional<WriteOrder> order, CheckWrite(wire, request->block, request->token, true));
     if (!order.has_value()) return Status::Ok();

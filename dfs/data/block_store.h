@@ -6,7 +6,7 @@
 // them). A block is written under `<directory>/writing`. Finishing it syncs the data, then the checksums, renames both,
 // and syncs the directory. Blocks that were being written when the process died are removed at the next start. A block
 // whose checksums file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it
-// is removed, written anew, or mended and relisted. block_trash.h describes the trash. A checksums file is u64 magic,
+// is removed, written again, or mended and relisted. block_trash.h describes the trash. A checksums file is u64 magic,
 // u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all that precedes.
 //
 // A block is spoiled when the disk refuses a step of writing it (write_fate.h): it is never finished or listed, even if

@@ -238,7 +238,7 @@ BlockStore::Swept DiskBlockStore::SweepUnfinished(Micros now, Micros retention) 
   return swept;
 }
 
-// Where tasks are this process's own user, one to which the block was passed may have taken the right to read it away.
+// Where tasks run as this process's own user, a task to which the block was passed may have made it unreadable.
 Result<Fd> OpenToRead(const std::string& path) {
   Result<Fd> file = OpenFile(path, O_RDONLY);
   const bool denied = !file.ok() && ::access(path.c_str(), R_OK) != 0 && errno == EACCES;

@@ -26,7 +26,8 @@ struct SpreadBlockStore::Spindle {
   // Returns kIo if the disk has failed.
   [[nodiscard]] Status Usable() const {
     if (!failed) return Status::Ok();
-    return Status(StatusCode::kIo, "the disk of " + name + " has failed; what was written there is to be written anew");
+    return Status(StatusCode::kIo,
+                  "the disk of " + name + " has failed; what was written there is to be written again");
   }
 
   const std::size_t number;

@@ -55,8 +55,8 @@ class SpreadBlockStore final : public BlockStore {
     std::function<void(std::size_t disk, int strikes, const Status&)> refused = {};  // may be empty
   };
 
-  // Makes a store over the disks. A block on two disks (one disk had failed, the block was copied anew, and the disk is
-  // back) stays on the first, and the other copy goes to the trash of its disk at `now`. Requires: there is at least
+  // Makes a store over the disks. A block on two disks (one disk had failed, the block was copied again, and the disk
+  // is back) stays on the first, and the other copy goes to the trash of its disk at `now`. Requires: there is at least
   // one disk.
   static Result<std::unique_ptr<SpreadBlockStore>> Over(std::vector<Disk> disks, Micros now, Events events);
   ~SpreadBlockStore() override;

@@ -2,7 +2,7 @@
 //
 // A kernel that cannot write pages back reports it once, at the next sync of the file, but then treats the pages as
 // clean: the sync after that succeeds although the bytes are lost. So the first call that the disk refuses spoils the
-// block for good. A spoiled block is never finished; its remains are removed, and the block is written anew. Every
+// block for good. A spoiled block is never finished; its remains are removed, and the block is written again. Every
 // store uses this class. Thread rule: one thread at a time.
 #pragma once
 

@@ -140,8 +140,7 @@ class BlockManager::Impl::Copier {
     work_.push_back(std::move(work));
   }
 
-  // Returns true if a node that is well has room for another replica, be it after a while: then the ailing ones are
-  // spared.
+  // Returns true if a healthy node has room for another replica, now or later: then the ailing ones are spared.
   [[nodiscard]] bool OthersCanTake(const PlacementRequest& request) const {
     return ailing_.empty() || std::ranges::any_of(impl_.candidates, [&](const Candidate& candidate) {
              return candidate.free_bytes >= request.block_size &&
@@ -159,7 +158,7 @@ class BlockManager::Impl::Copier {
   }
 
   // Returns a holder with the fewest copies under way. Ties are broken at random. A node that is leaving is spared for
-  // the blocks that no other node has that is well, and an ailing one is asked if no other has it.
+  // the blocks that no other healthy node has, and an ailing one is asked if no other has the block.
   std::optional<NodeId> Source(BlockId id, const BlockState& block) {
     const bool ailing_only = std::ranges::all_of(block.holders, [&](NodeId n) { return impl_.ailing.contains(n); });
     std::optional<NodeId> best;

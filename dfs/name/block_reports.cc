@@ -85,7 +85,8 @@ void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& r
   }
 }
 
-// What a node says while it lists its blocks belongs to the list. A replica that was ordered away counted before.
+// Reports of a node that come while it lists its blocks belong to the list. A replica that was ordered away counted
+// before.
 bool BlockManager::Impl::TakeOrder(NodeState* node, BlockId block) {
   if (node->blocks.contains(block) || node->unconfirmed.contains(block)) return true;
   if (const auto asked = node->asked.find(block); asked != node->asked.end()) {
@@ -138,7 +139,7 @@ void BlockManager::Impl::NoteUnnamed(NodeId id, NodeState* node) const {
 void BlockManager::NodeUp(NodeId id, const Location& where) {
   NodeState& node = impl_->nodes[id];
   if (!node.up) ++impl_->nodes_up;
-  // A node that was up has started anew. It has lost its orders, and what it holds counts until its report says
+  // A node that was up has started again. It has lost its orders, and what it holds counts until its report says
   // otherwise.
   impl_->CancelCopiesAt(id);
   node.up = true;
@@ -174,7 +175,7 @@ void BlockManager::NodeDown(NodeId id) {
   impl_->CancelCopiesAt(id);
 }
 
-// Of a node that is down only two things are kept: what was found bad there, and deletions that were ordered.
+// For a node that is down only two things are kept: the replicas found bad there, and the deletions that were ordered.
 void BlockManager::ForgetNode(NodeId id) {
   const auto it = impl_->nodes.find(id);
   if (it == impl_->nodes.end()) return;

@@ -57,7 +57,7 @@ class Mender {
     return failure;
   }
 
-  // Of two entries of one thing, one is where it was before it was moved.
+  // If two entries name the same thing, one of them is its place before a move.
   void Place(Entry& entry) {
     std::set<Entry*> others;
     if (entry.directory) {
@@ -87,7 +87,7 @@ class Mender {
     told_.push_back(Quote(PathOf(entry)) + " is gone: it is " + Quote(for_path) + " as well");
   }
 
-  // What lies in a directory that is lost, or that lies within itself, can be found again.
+  // Makes the contents of a directory that is lost, or that lies within itself, reachable again.
   void FindParent(Entry& entry) {
     if (entry.removed) return;
     if (entry.parent != 0 && !directories_.contains(entry.parent) && !found_.contains(entry.parent)) {

@@ -125,8 +125,7 @@ Status Wait(DfsClient& client, Micros limit, const FsContext& context, Printer& 
     }
     if (left > pause) continue;
     line.Clear();
-    return Timeout(
-        "balancing goes on after the time that --limit gives; `millrace fs balance --status` shows how far it has got");
+    return Timeout("balancing continues beyond the time of --limit; `millrace fs balance --status` shows its progress");
   }
 }
 
@@ -149,7 +148,7 @@ Status Balance(DfsClient& client, const BalanceOptions& options, double threshol
   if (options.wait) return Wait(client, limit, context, out);
   MILLRACE_ASSIGN(const BalanceStatus status, client.GetBalance(0));
   out << "balancing begins with " << FormatBytes(status.bytes_left)
-      << " to move; `millrace fs balance --status` shows how far it has got\n";
+      << " to move; `millrace fs balance --status` shows its progress\n";
   return out.Flush();
 }
 
@@ -162,13 +161,14 @@ int RunBalance(const Args& args, const FsContext& context) {
       "Moves replicas from workers whose share of used space is more than the threshold above that of the whole "
       "cluster "
       "to emptier ones, and fills workers that are as far below it, until no worker is that far off. It runs in the "
-      "background, after copies that blocks lack, and ends if the master stops. With --wait the exit status is 1 if it "
+      "background, lets missing copies of blocks go first, and ends if the master stops. With --wait the exit status "
+      "is 1 if it "
       "ends before the cluster is balanced.");
   arguments.Text("--threshold", &options.threshold, "percent of a worker's capacity (default 10)");
-  arguments.Flag("--wait", &options.wait, "wait until it has ended, and show how far it has got");
+  arguments.Flag("--wait", &options.wait, "wait until it has ended, and show its progress");
   arguments.Text("--limit", &options.limit, "with --wait: the longest time to wait (default 24h)");
   arguments.Flag("--stop", &options.stop, "stop balancing");
-  arguments.Flag("--status", &options.status, "show how far it has got");
+  arguments.Flag("--status", &options.status, "show its progress");
   arguments.Flag("--json", &options.json, "with --status: print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 0)) return *status;
   const auto wrong = [&context](const Status& why) {

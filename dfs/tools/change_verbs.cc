@@ -14,7 +14,7 @@ int RunMkdir(const Args& args, const FsContext& context) {
   bool parents = true;
   std::string mode_text;
   console::Arguments arguments("fs mkdir", "PATH...",
-                               "Makes directories and their parents. Directories that exist are no error.");
+                               "Makes directories and their parents. Existing directories are not an error.");
   arguments.Flag("-p,--parents", &parents, "accepted for compatibility: parents are always made");
   arguments.Text("--mode", &mode_text, "mode of the directories, such as 750 or u=rwx,go=; parents have 755");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
@@ -32,7 +32,7 @@ int RunRm(const Args& args, const FsContext& context) {
   console::Arguments arguments("fs rm", "PATH...", "Removes files and directories.");
   arguments.Example("-r /old");
   arguments.Flag("-r,-R,--recursive", &recursive, "remove directories with everything in them");
-  arguments.Flag("-f,--force", &force, "a path that does not exist is no error");
+  arguments.Flag("-f,--force", &force, "a path that does not exist is not an error");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   const auto remove = [&](DfsClient& client, const std::string& path) {
     Status removed = client.Remove(path, recursive);

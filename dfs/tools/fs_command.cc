@@ -27,7 +27,7 @@ const std::vector<FsVerb>& FsVerbs() {
       {"du", "show the bytes below a directory", RunDu},
       {"df", "show the space on all disks together", RunDf},
       {"stat", "show what is known about a path", RunStat},
-      {"chmod", "change who may do what with files and directories", RunChmod},
+      {"chmod", "change the modes of files and directories", RunChmod},
       {"chown", "change the owner of files and directories", RunChown},
       {"chgrp", "change the group of files and directories", RunChgrp},
       {"setrep", "set how many replicas a file has", RunSetrep},

@@ -63,7 +63,7 @@ void Show(const Health& health, Printer& out) {
          "`millrace node list` shows where\n";
 }
 
-// "7 blocks have one replica"; empty while the master awaits workers, since that says nothing of what they have.
+// "7 blocks have one replica"; empty while the master awaits workers, since it does not know their replicas yet.
 std::string RiskOf(const Health& health) {
   if (health.single_replica == 0 || !health.awaiting.empty()) return "";
   return std::to_string(health.single_replica) + (health.single_replica == 1

@@ -44,8 +44,7 @@ Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options
   return staged.Commit();
 }
 
-// Returns kExists if something is at the place that is not to be replaced. What else may be wrong with it, its opening
-// says.
+// Returns kExists if the place has something that must not be replaced. Opening the place finds any other obstacle.
 Status CheckPlace(const GetPlan& plan, bool overwrite) {
   const LocalKind there = LookAtLocal(plan.local);
   if (there == LocalKind::kNothing) return Status::Ok();
@@ -74,9 +73,9 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
                                      const std::string& target, const GetOptions& options) {
   const bool into = !options.as_named && LookAtLocal(target) == LocalKind::kDirectory;
   if (!into && sources.size() > 1)
-    return Invalid(options.as_named ? Quote(target) + " is the name of one, and there are " +
-                                          std::to_string(sources.size()) + " to get"
-                                    : Quote(target) + " is not a local directory");
+    return Invalid(options.as_named
+                       ? Quote(target) + " names one thing, but there are " + std::to_string(sources.size()) + " to get"
+                       : Quote(target) + " is not a local directory");
   std::vector<GetPlan> plans;
   for (const std::string& source : sources) {
     GetPlan plan;

@@ -45,7 +45,7 @@ int RunGet(const Args& args, const FsContext& context) {
   arguments.Flag("-f,--force", &options.overwrite,
                  "replace a local file that exists; a device or a FIFO is always written into, and a link stays");
   arguments.Flag("-T,--no-target-directory", &options.as_named,
-                 "TARGET is the name of what is made, also if a directory is there; it is an error then");
+                 "TARGET is the new name itself; it is an error if a directory has it");
   arguments.Text("--progress", &progress, "auto, bar, plain or none");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   const Result<console::ProgressStyle> style = console::ParseProgressStyle(progress, context.console);

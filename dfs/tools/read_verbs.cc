@@ -21,7 +21,7 @@ Status Print(DfsClient& client, const std::string& path, std::uint64_t last, con
   return CopyOut(client, file, from, write, nullptr, nullptr);
 }
 
-// How much of a file head and tail write: so many lines if they are given, else so many bytes.
+// The amount that head and tail write: a number of lines if one is given, else a number of bytes.
 struct Part {
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> lines;
@@ -44,7 +44,7 @@ Status PrintFirst(DfsClient& client, const std::string& path, const Part& part, 
   return lines == 0 ? Status::Ok() : read;
 }
 
-// Reads as much of the end as has the lines.
+// Reads the end of the file back to the first of the lines.
 Status PrintLastLines(DfsClient& client, const std::string& path, std::uint64_t lines, const FsContext& context) {
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(path));
   const std::uint64_t length = reader->info().length;

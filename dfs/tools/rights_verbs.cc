@@ -11,7 +11,7 @@ namespace {
 
 using Change = std::function<Status(DfsClient&, const FileStatus&)>;
 
-// Whether a directory has to be changed before what is below it is reached: its owner could not go in before.
+// Returns true if a directory has to be changed before its contents, because its owner cannot enter it yet.
 using OpensUp = std::function<bool(const FileStatus&)>;
 
 Status ChangeTree(DfsClient& client, const FileStatus& root, const Change& change, const OpensUp& opens_up) {
@@ -72,7 +72,7 @@ int RunChmod(const Args& args, const FsContext& context) {
   bool recursive = false;
   console::Arguments arguments("fs chmod", "MODE PATH...",
                                "Changes who may read, write and traverse: MODE is octal, as 750, or [ugoa][+-=][rwxXt] "
-                               "with commas between, as u+rwx,go-w. One's own files and directories can be changed.");
+                               "with commas between, as u+rwx,go-w. You can change your own files and directories.");
   arguments.Example("-R g+rX /team/data");
   arguments.Flag("-R,--recursive", &recursive, "change directories with everything below");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
@@ -93,7 +93,7 @@ int RunChown(const Args& args, const FsContext& context) {
   bool recursive = false;
   console::Arguments arguments("fs chown", "OWNER[:GROUP] PATH...",
                                "Gives files and directories to another user, and with :GROUP to a group. On a cluster "
-                               "with TLS administrators alone may give owners.");
+                               "with TLS only administrators may change owners.");
   arguments.Example("-R ann:analysts /team/data");
   arguments.Flag("-R,--recursive", &recursive, "change directories with everything below");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;

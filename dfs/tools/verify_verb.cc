@@ -81,10 +81,11 @@ Status Summarise(const Counts& counts, std::size_t files, bool wait, Printer& ou
 
 int RunVerify(const Args& args, const FsContext& context) {
   bool wait = false;
-  console::Arguments arguments("fs verify", "[PATH...]",
-                               "Has the workers read and check now all replicas of the files below the paths, or of "
-                               "all files. The exit status is "
-                               "1 if some are not sound.");
+  console::Arguments arguments(
+      "fs verify", "[PATH...]",
+      "Has the workers read and check at once all replicas of the files below the paths, or of "
+      "all files. The exit status is "
+      "1 if some are not sound.");
   arguments.Flag("--wait", &wait, "wait until that is done, and print what was found");
   if (const auto status = arguments.Parse(args, context.console, 0, 10000)) return *status;
   Args paths = arguments.operands();

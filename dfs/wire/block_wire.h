@@ -8,7 +8,7 @@
 
 namespace millrace::dfs {
 
-// Of a Block or StoredBlock, and of the block in a WrittenBlock or LocatedBlock.
+// The fields of a Block or StoredBlock, and of the block in a WrittenBlock or LocatedBlock.
 inline constexpr auto kBlockFields = [](auto& message, auto& block) {
   MILLRACE_WIRE(message, Id, block.id);
   MILLRACE_WIRE(message, Length, block.length);

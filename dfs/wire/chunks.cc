@@ -28,7 +28,7 @@ std::uint32_t BlockCrc(std::span<const std::uint32_t> chunk_crcs) {
 Status CheckContent(std::uint64_t block, const BlockContent& expected, const BlockContent& found) {
   if (found == expected) return Status::Ok();
   return Corrupt(BlockName(block) + ": " + Describe(found) + " instead of " + Describe(expected) +
-                 ", so these are not the bytes that were written as it");
+                 ", so these are not the block's bytes");
 }
 
 std::vector<std::uint32_t> ChunkCrcs(std::string_view data) {

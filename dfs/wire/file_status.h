@@ -1,4 +1,4 @@
-// What is known of a file or directory, for the name service and its clients alike. Thread rule: values.
+// The status of a file or directory, for the name service and its clients alike. Thread rule: values.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 
 namespace millrace::dfs {
 
-// Where clients keep the executables of jobs (client/job_client/executable_store.h), until the master removes them
-// (master/control/executables.h).
+// The directory in which clients keep the executables of jobs (client/job_client/executable_store.h), until the master
+// removes them (master/control/executables.h).
 inline constexpr std::string_view kExecutablesDirectory = "/.millrace/executables";
 
 inline constexpr std::size_t kMaxNameBytes = 255;   // one component of a path, as on Linux

@@ -10,7 +10,7 @@ namespace millrace::dfs {
 namespace {
 
 constexpr std::string_view kSpecial = "*?[{", kEscaped = "*?[]{},\\";
-constexpr std::uint32_t kNoLetter = 0x110000;  // a byte that is no letter of UTF-8 counts as this and the byte
+constexpr std::uint32_t kNoLetter = 0x110000;  // a byte that is not part of a UTF-8 letter counts as this plus the byte
 
 // Takes the letter at the front. Requires: there is one.
 std::uint32_t TakeLetter(std::string_view* text, std::string_view* bytes) {
@@ -140,7 +140,7 @@ Status Expand(PathTree& tree, const std::string& pattern, Hidden hidden, std::ve
   return Status::Ok();
 }
 
-// In the order of a directory's names, of which the slash is no letter.
+// Sorts in the order of a directory's names; the slash sorts before all other letters.
 bool ComesBefore(const std::string& a, const std::string& b) {
   return std::ranges::lexicographical_compare(
       a, b, {}, [](char c) { return c == '/' ? 0 : 1 + static_cast<unsigned char>(c); },

@@ -109,7 +109,7 @@ Result<Packet> DecodePacket(std::string_view bytes) {
   if (flags > kFlagLast || packet.length > kPacketBytes)
     return Corrupt("a packet's header: flags or length out of range");
   if (!packet.last && (packet.length == 0 || packet.length % kChunkBytes != 0)) {
-    return Corrupt("a packet's header: " + std::to_string(packet.length) + " bytes are no whole number of chunks");
+    return Corrupt("a packet's header: " + std::to_string(packet.length) + " bytes are not a whole number of chunks");
   }
   return packet;
 }

@@ -34,7 +34,7 @@ auto PlaceOf(const WriteOrder& order, NodeId node) {
 Status CheckPeer(const WriteOrder& order, const Shown& shown) {
   const auto at = PlaceOf(order, shown.to);
   if (at == order.pipeline.end())
-    return Invalid("the token is not for node " + std::to_string(shown.to.value) + ", which this is");
+    return Invalid("the token is not for this node, number " + std::to_string(shown.to.value));
   const tls::Role role = shown.peer.role;
   if (order.copy_of.has_value()) {
     const bool by_worker = role == tls::Role::kWorker || role == tls::Role::kAnyone;

@@ -116,7 +116,7 @@ struct DfsioWrite {
 
   static void Options(JobOptions& options) {
     options.Bytes("dfsio.size", std::uint64_t{128} << 20, 1, std::uint64_t{1} << 40, "length of a file");
-    options.Integer("dfsio.seed", 1, 0, std::numeric_limits<std::int64_t>::max(), "another seed, other bytes");
+    options.Integer("dfsio.seed", 1, 0, std::numeric_limits<std::int64_t>::max(), "another seed makes other bytes");
   }
 
   explicit DfsioWrite(TaskContext& context) : counters_(context), size_(context.options().bytes("dfsio.size")) {

@@ -23,7 +23,7 @@ struct Grep {
     options.Text("grep.pattern", "", "regular expression (RE2) to look for");
     options.Require("grep.pattern");
     options.Bool("grep.lines", false, "write the lines that match instead of matches and counts");
-    options.Bool("grep.bytes", false, "take each byte for a letter; false: the text is letters in UTF-8");
+    options.Bool("grep.bytes", false, "treat each byte as a letter; false: the text is UTF-8");
     options.Check([](const JobOptions& set) {
       const std::unique_ptr<RE2> pattern = CompilePattern(set.text("grep.pattern"), LettersOf(set));
       if (pattern->ok()) return Status::Ok();

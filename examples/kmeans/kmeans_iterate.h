@@ -19,7 +19,7 @@ struct KMeansIterate {
   static void Options(JobOptions& options) {
     options.Text("kmeans.centroids", "", "file or directory with the first centroids: some lines of the input, say");
     options.Require("kmeans.centroids");
-    options.Integer("kmeans.rounds", 20, 1, 100'000, "how many rounds there are at most");
+    options.Integer("kmeans.rounds", 20, 1, 100'000, "the most rounds");
   }
 
   static Status Drive(Pipeline& pipeline) {

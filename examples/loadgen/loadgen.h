@@ -47,9 +47,9 @@ class LoadGenBase {
 
   static void Options(JobOptions& options) {
     constexpr std::int64_t kMostWork = 1'000'000'000;
-    options.Real("loadgen.keep_map", 100, 0, 10'000, "percent of the records that maps write");
-    options.Real("loadgen.keep_reduce", 100, 0, 10'000, "percent of what comes to them that reduces write");
-    options.Integer("loadgen.map_work", 0, 0, kMostWork, "rounds of work for each record of a map, of about 4 ns");
+    options.Real("loadgen.keep_map", 100, 0, 10'000, "percent of their records that maps write");
+    options.Real("loadgen.keep_reduce", 100, 0, 10'000, "percent of their records that reduces write");
+    options.Integer("loadgen.map_work", 0, 0, kMostWork, "rounds of work for each record of a map, about 4 ns a round");
     options.Integer("loadgen.reduce_work", 0, 0, kMostWork, "rounds of work for each record of a reduce");
     constexpr Micros kLongest = 24 * 3600 * kSecond;
     options.Duration("loadgen.map_time", 0, 0, kLongest, "how long a map sleeps after its last record");
@@ -97,7 +97,7 @@ struct LoadGenRandom : LoadGenBase {
   static void Options(JobOptions& options) {
     LoadGenBase::Options(options);
     options.Integer("loadgen.record_bytes", 100, 1, 1 << 20, "length of a record, its end of line included");
-    options.Integer("loadgen.seed", 1, 0, std::numeric_limits<std::int64_t>::max(), "another seed, other records");
+    options.Integer("loadgen.seed", 1, 0, std::numeric_limits<std::int64_t>::max(), "another seed makes other records");
   }
 
   explicit LoadGenRandom(TaskContext& context)

@@ -20,7 +20,7 @@ struct TeraGen {
 
   static void Options(JobOptions& options) {
     options.Require("input.records");
-    options.Integer("teragen.seed", 1, 0, std::numeric_limits<std::int64_t>::max(), "another seed, other records");
+    options.Integer("teragen.seed", 1, 0, std::numeric_limits<std::int64_t>::max(), "another seed makes other records");
   }
 
   explicit TeraGen(TaskContext& context)

@@ -17,7 +17,7 @@ struct TeraSort {
   using Partition = TotalOrder;
 
   static Status Prepare(Preparation& job) {
-    return job.reduces() > 0 ? Status::Ok() : Invalid("sorting takes reduces; give --reducers N");
+    return job.reduces() > 0 ? Status::Ok() : Invalid("sorting needs reduces; give --reducers N");
   }
 
   void Map(std::string_view record, auto& emit) { emit(record.substr(0, kTeraKeyBytes), record.substr(kTeraKeyBytes)); }

@@ -11,7 +11,7 @@
 namespace millrace::compare {
 namespace {
 
-// These are told if they get worse. What is left out follows from one of them, or matters to no user.
+// The metrics that are reported if they get worse. The others follow from one of these, or matter to no user.
 constexpr std::string_view kCosts[] = {"turnaround", "makespan",   "wait",       "turnaround_p95",   "distance",
                                        "late",       "node_local", "rack_bytes", "datacenter_bytes", "preempted"};
 
@@ -28,8 +28,8 @@ bool IsBetter(const Metric& metric, double one, double other) {
 
 std::ptrdiff_t PartsOf(const std::string& scheduler) { return std::ranges::count(scheduler, '+'); }
 
-// Returns the plainest of those that serve best and are shown to be better than the one in force: what has fewer parts
-// has less that can surprise, and a better mean that is not shown to be better is no reason for more.
+// Returns the plainest of the best schedulers that are shown to be better than the one in force: fewer parts bring
+// fewer surprises, and a better mean that is not significant does not justify more parts.
 std::optional<std::uint32_t> Recommended(const Material& material, const JudgedMetric& one) {
   std::optional<std::uint32_t> best;
   const auto parts = [&](std::uint32_t of) { return PartsOf(material.subject->schedulers[of].scheduler); };
@@ -42,7 +42,7 @@ std::optional<std::uint32_t> Recommended(const Material& material, const JudgedM
   return best;
 }
 
-// Returns why no scheduler could be shown to serve better, whatever the runs had been; empty: one could.
+// Returns the reason why no scheduler could be shown to serve better, whatever the results; empty if one could.
 std::string WhyNothingShows(const Material& material, const JudgedMetric& one) {
   const Design& design = material.design;
   if (design.schedulers < 2) return "";
@@ -152,7 +152,7 @@ Advice TooLittle(std::size_t jobs) {
   Advice advice;
   advice.why = "The history has " + std::to_string(jobs) + (jobs == 1 ? " job" : " jobs") + ", and fewer than " +
                std::to_string(kFewestJobs) +
-               " are too few to advise by: take a longer time (--since), or wait for more.";
+               " are too few to advise by: choose a longer time (--since), or wait for more.";
   return advice;
 }
 

@@ -52,7 +52,8 @@ std::string DesignLine(const Material& material, const History& history) {
   const std::string runs = std::to_string(material.design.blocks),
                     schedulers = std::to_string(material.design.schedulers);
   return "simulated under " + schedulers + " schedulers, " + runs + " times each" +
-         (history.redrawn ? ": once as it was, then with jobs drawn anew from it" : " by the seeds of the file") + "\n";
+         (history.redrawn ? ": once as it was, then with jobs drawn from it at random" : " by the seeds of the file") +
+         "\n";
 }
 
 std::string Labels(const Material& material, const std::vector<std::uint32_t>& schedulers) {
@@ -64,9 +65,9 @@ std::string Labels(const Material& material, const std::vector<std::uint32_t>& s
 
 std::string ModelLine(const Advice& advice, const History& history) {
   if (!advice.model) {
-    return history.of_cluster
-               ? "The simulator was not held against what happened, since some job has not ended.\n"
-               : "A workload file does not say what its jobs really took, so the simulator was not held against it.\n";
+    return history.of_cluster ? "The simulator was not checked against what happened, since some job has not ended.\n"
+                              : "A workload file does not say how long its jobs really took, so the simulator was not "
+                                "checked against it.\n";
   }
   const ModelCheck& model = *advice.model;
   std::string text = "The simulator gives " + FormatValue(*advice.metric, model.simulated) + " under " +
@@ -76,7 +77,7 @@ std::string ModelLine(const Advice& advice, const History& history) {
     text += ", " + Formatted("%.0f%%", 100 * error) + " off";
     const bool small = advice.gain.ratio && error > std::abs(1 - advice.gain.ratio->value);
     if (advice.kind == AdviceKind::kChange && small)
-      text += ", which is more than what is gained: try it before believing it";
+      text += ", an error larger than the gain: try it before you believe it";
   }
   return text + ".\n";
 }
@@ -85,15 +86,17 @@ std::string ModelLine(const Advice& advice, const History& history) {
 std::string CoresLine(const Advice& advice, const Material& material, const History& history) {
   if (!SlotsCostNothing(history.file)) {
     if (history.cores_share == 1) return "";
-    return "Tasks have " + Formatted("%.0f%%", 100 * history.cores_share) +
-           " of the cores in it, with which they wait for one as long as they did.\n";
+    return "In the simulation tasks have " + Formatted("%.0f%%", 100 * history.cores_share) +
+           " of the cores; with these they wait for a core as long as they really did.\n";
   }
   std::string turning;
   for (const sched::Variant& variant : material.subject->schedulers) {
     if (TurnsSlots(variant.scheduler)) turning += (turning.empty() ? "" : ", ") + variant.label;
   }
   const std::string what = history.of_cluster ? "The history" : "The workload file";
-  std::string text = what + " does not say what tasks need of how many cores, so slots are taken to cost nothing";
+  std::string text =
+      what +
+      " does not say how many cores there are, or how many of them tasks use, so slots are assumed to cost nothing";
   if (turning.empty())
     return text + "; FRESH, which turns slots of one kind into the other, is looked at only if it is named.\n";
   const bool recommended =
@@ -134,7 +137,7 @@ std::string TailLine(const History& history) {
   const std::optional<std::size_t> few = HeavyTail(history);
   if (!few) return "";
   return std::to_string(*few) + " of the " + std::to_string(history.file.workload.jobs.size()) +
-         (*few == 1 ? " jobs has" : " jobs have") + " half of the work, so what days to come bring hangs on " +
+         (*few == 1 ? " jobs has" : " jobs have") + " half of the work, so the result of days to come depends on " +
          (*few == 1 ? "it" : "them") + ".\n";
 }
 

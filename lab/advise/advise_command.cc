@@ -54,7 +54,7 @@ void Declare(Arguments& arguments, AdviseWords* words) {
   arguments.Flag("--json", &words->json, "print the advice as JSON");
 }
 
-// All that is decided before the first run.
+// The decisions that precede the first run.
 struct Prepared {
   History history;
   const Metric* metric = nullptr;
@@ -152,7 +152,7 @@ Result<std::optional<Material>> MakeMaterial(const Invocation& invocation, const
   return std::optional<Material>(std::move(material));
 }
 
-// What really happened, beside the first run of the scheduler in force.
+// The real history, to be compared with the first run of the scheduler in force.
 std::optional<ModelCheck> CheckModel(const Prepared& prepared, const Material& material) {
   if (!prepared.history.live) return std::nullopt;
   RunOutcome live;

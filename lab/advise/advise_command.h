@@ -5,7 +5,8 @@
 
 namespace millrace::compare {
 
-// Says which schedulers would have served the cluster best, and what to change. Takes the words after the verb.
+// The command `millrace advise`: says which scheduler would have served the cluster best, and what to change. Takes the
+// words after the verb.
 [[nodiscard]] int AdviseCommand(const cli::Invocation& invocation, const cli::Words& args);
 
 }  // namespace millrace::compare

@@ -11,7 +11,7 @@
 namespace millrace::compare {
 namespace {
 
-// What there is in a history for a scheduler to work on.
+// The features of a history that schedulers work on.
 struct Matter {
   bool deadlines = false, queues = false, datacenters = false, places = false, reduces = false, pools = false;
   bool cores = false;
@@ -35,7 +35,7 @@ Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& setti
     matter.places = matter.places || ReadsFromCluster(job);
   }
   matter.places = matter.places && history.cluster.nodes.size() > 1;
-  // Simulations of jobs that name a queue which is not would be refused.
+  // Simulations of jobs that name a missing queue would be refused.
   const auto& queues = settings.Named<sched::QueueSettings>();
   matter.queues = !queues.empty();
   for (const sim::SimJob& job : history.workload.jobs) {

@@ -17,7 +17,7 @@
 namespace millrace::compare {
 namespace {
 
-// Draws by `draw`, which gives the same jobs for every seed, and has other ones for all seeds but `as_it_was`.
+// Draws by `draw`, which gives the same jobs for every seed, and then changes the jobs for all seeds but `as_it_was`.
 DrawSimulation Redrawing(DrawSimulation draw, std::uint64_t as_it_was) {
   return [draw = std::move(draw), as_it_was](std::uint64_t seed) -> Result<sim::SimulationFile> {
     MILLRACE_ASSIGN(sim::SimulationFile file, draw(seed));
@@ -38,7 +38,7 @@ Result<std::optional<sim::SimResult>> WhatHappened(const std::string& journal, c
   return std::optional<sim::SimResult>(std::move(result));
 }
 
-// Leaves to the tasks of the history as much of the cores as makes them wait as long as they did.
+// Gives the tasks of the history the share of the cores with which they wait as long as they did.
 Status ShareCores(double waited, History* history) {
   if (SlotsCostNothing(history->file)) return Status::Ok();
   sim::SimulationFile& file = history->file;

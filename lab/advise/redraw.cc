@@ -23,7 +23,7 @@ sim::Workload Redraw(const sim::Workload& workload, std::uint64_t seed) {
   const std::vector<std::uint32_t> order = sim::SubmissionOrder(workload);
   const std::size_t count = order.size();
   const auto submit = [&](std::size_t at) { return workload.jobs[order[at]].submit; };
-  // What passes before each job; before the first one as much as on average.
+  // The pause before each job; the mean pause before the first one.
   std::vector<Micros> gaps{count > 1 ? (submit(count - 1) - submit(0)) / static_cast<Micros>(count - 1) : 0};
   for (std::size_t i = 1; i < count; ++i) gaps.push_back(submit(i) - submit(i - 1));
   const std::size_t consecutive = CubeRoot(count);

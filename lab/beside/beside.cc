@@ -28,7 +28,7 @@ bool IsShown(const Material& material, const Metric& metric) {
   return decides || std::find(std::begin(kShown), std::end(kShown), metric.key) != std::end(kShown);
 }
 
-// Takes the links out of the file, of which the nodes of a local cluster have none. What reads show counts.
+// Takes the links out of the file, since the nodes of a local cluster have none; the measured reads count instead.
 void TakeLinksOut(sim::SimulationFile* file) {
   for (sim::NodeSpec& node : file->cluster.nodes) node.up = node.down = 0;
   file->cluster.rack_bandwidth = file->cluster.datacenter_bandwidth = 0;
@@ -72,7 +72,7 @@ std::vector<const RunRecord*> RunsToMeasure(const Material& material) {
   return second.empty() ? first : second;
 }
 
-// Returns an error if the run is of another number of jobs than the file has.
+// Returns an error if the run has another number of jobs than the file.
 Status CheckJobs(const RunRecord& record, const sim::SimulationFile& file) {
   if (record.outcome.result.jobs.size() == file.workload.jobs.size()) return Status::Ok();
   return Corrupt("the run of seed " + std::to_string(record.run.seed) + " has " +

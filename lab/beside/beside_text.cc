@@ -76,8 +76,8 @@ struct Links {
   std::string where;
 };
 
-// Messages, and what reduces write, wait behind other data on a busy link. That is not simulated: it is taken for a
-// cost of the tasks, and is wrong for a scheduler that loads the links more or less than the baseline.
+// Messages, and the output of reduces, wait behind other data on a busy link. This wait is not simulated but counted as
+// a cost of the tasks, which is wrong for a scheduler that loads the links more or less than the baseline.
 std::vector<std::string> LinkWarnings(const Beside& beside, const std::vector<std::string>& schedulers,
                                       const Design& design, const Links& links) {
   constexpr double kBusy = 0.25, kOther = 1.5;
@@ -97,9 +97,9 @@ std::vector<std::string> LinkWarnings(const Beside& beside, const std::vector<st
                        Formatted("%.0f%%", there * kPercent) + " of what the links carry, those of " +
                        schedulers[design.baseline] + ", under which the costs were measured, " +
                        Formatted("%.0f%%", here * kPercent) +
-                       ": what waits behind other data on a busy link (messages, the output of reduces) is not " +
-                       "simulated, and is taken for a cost of the tasks, so that simulations of " +
-                       schedulers[scheduler] + " may be too " + (less ? "slow" : "fast"));
+                       ": the wait of messages and of reduces' output behind other data on a busy link is not " +
+                       "simulated but counted as a cost of the tasks, so simulations of " + schedulers[scheduler] +
+                       " may be too " + (less ? "slow" : "fast"));
   }
   return warnings;
 }

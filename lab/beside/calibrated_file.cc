@@ -10,7 +10,7 @@
 namespace millrace::compare {
 namespace {
 
-// What happens to the lines of a text, which count from 1.
+// The changes to the lines of a text, which count from 1.
 struct Edits {
   std::map<std::size_t, std::string> after;  // is added after the line
   std::set<std::size_t> removed;

@@ -38,7 +38,7 @@ struct Sums {
   }
 };
 
-// Of a class of jobs.
+// Sums over the tasks of a class of jobs.
 struct ClassSums {
   PerKind<Sums> of = {};
   Sums far_maps;  // that read from another node; they count if no others were seen
@@ -127,7 +127,7 @@ class Measuring {
     reads_[level].push_back(static_cast<double>(read.bytes_per_second));
   }
 
-  // `latency` is what all attempts have alike.
+  // `latency` is the latency that all attempts share.
   static TaskCost CostOf(const Sums& sums, bool works, double latency) {
     TaskCost cost;
     cost.attempts = sums.demand.attempts();
@@ -146,8 +146,9 @@ class Measuring {
     return cost;
   }
 
-  // Returns the least that the local maps of a class take without working, or beyond their sleep; 0 if nothing is told
-  // of what works. What is of one class alone, such as a spell in which the machine was busy, is no latency of all.
+  // Returns the least time that the local maps of a class spend without working, or beyond their sleep; 0 if no CPU
+  // times are known. Time that only one class spends, as when the machine was busy for a while, is not a latency of all
+  // classes.
   [[nodiscard]] double Latency() const {
     std::optional<double> least;
     bool told = false;
@@ -171,7 +172,7 @@ class Measuring {
     return all;
   }
 
-  // Returns what few reads exceed, which is what a link gives when it is shared by none; 0 of none.
+  // Returns the rate that few reads exceed, which is that of an unshared link; 0 if there are no reads.
   static double Fast(std::vector<double> reads) {
     if (reads.empty()) return 0;
     const auto at = reads.begin() + static_cast<std::ptrdiff_t>(kOfReads * static_cast<double>(reads.size() - 1));

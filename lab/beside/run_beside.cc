@@ -13,7 +13,8 @@ Micros Costing(const TaskCost& cost, Micros asked) {
   return static_cast<Micros>(std::llround(static_cast<double>(asked) * cost.scale + cost.latency));
 }
 
-// Returns how many cores a task keeps busy. If nobody has told, its time has all its waiting in it, and it needs none.
+// Returns the number of cores that a task keeps busy. If it was not reported, the task's time includes its waiting, so
+// it needs no cores.
 double CoresOf(const TaskCost& cost) {
   if (cost.cpu < 0) return 0;
   const double time = cost.asked * cost.scale + cost.latency;

@@ -63,7 +63,7 @@ Result<std::string> Calibrate(Calibration calibration) {
   for (const RunOutcome& outcome : outcomes) runs.push_back({&file, &outcome});
   const Costs costs = MeasureCosts(runs, arena->Nodes());
   const std::string comment = "Measured by `millrace compare --calibrate` (--on " + where +
-                              "), the job being alone: the means of " + std::to_string(kCalibrationRuns) + " runs.";
+                              "), each job alone: the means of " + std::to_string(kCalibrationRuns) + " runs.";
   MILLRACE_ASSIGN(const std::string text, WithMeasuredTimes(calibration.text, workload, costs, comment));
   MILLRACE_TRY(WriteAll(target.fd(), text, calibration.target));
   MILLRACE_TRY(target.Commit());

@@ -64,29 +64,28 @@ void Declare(Arguments& arguments, CompareWords* words) {
                          "; the first is the baseline that the others are compared with");
   arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
   arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
-                    "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers); of a paper's "
-                    "file: seeds");
+                    "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers); for a "
+                    "paper's file: its seeds");
   arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
   arguments.Text("--metric", &words->metric,
                  "at most three metrics that decide, separated by commas (default: turnaround,makespan,wait)");
   arguments.Text("--practical", &words->practical, "differences up to this size do not matter (default: 3%)");
   arguments.Text("--until-width", &words->width,
-                 "in place of --repeat: run until the ratios are known to this share, 8, 12 or 20 runs");
+                 "instead of --repeat: run 8, 12 or 20 times, until the ratios are known to this share");
   arguments.Flag("--no-same-against-same", &words->once_each, "do not run the baseline a second time in each block");
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and compare slowdowns");
   arguments.Flag("--simulate", &words->simulate,
                  "simulate each live run as well, with the measured costs of the cluster, and say how far off that is");
-  arguments.Text(
-      "--calibrate", &words->calibrate,
-      "in place of comparing: run a job of each class with a program alone, and write the workload file there "
-      "with the times that its tasks took");
+  arguments.Text("--calibrate", &words->calibrate,
+                 "instead of comparing: run one job of each class that has a program, alone, and write the workload "
+                 "file here with the measured times of its tasks");
   arguments.Text("--write", &words->write,
-                 "of a paper's file: put its tables into this page in place of printing them");
-  arguments.Text("--check", &words->check, "of a paper's file: fail if this page has other tables");
+                 "for a paper's file: put its tables into this page instead of printing them");
+  arguments.Text("--check", &words->check, "for a paper's file: fail if this page has other tables");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
-  arguments.Flag("--json", &words->json, "print what came out as JSON");
+  arguments.Flag("--json", &words->json, "print the result as JSON");
   arguments.Flag("--wide", &words->wide, "print all metrics and columns, even if they do not fit into 80 columns");
-  arguments.Flag("--columns", &words->columns, "say what each metric is, and do nothing else");
+  arguments.Flag("--columns", &words->columns, "explain each metric, and do nothing else");
   cli::DeclareWorkload(arguments, &words->workload);
 }
 
@@ -121,7 +120,7 @@ Result<Words> ParseHeadline(const std::string& text) {
   return keys;
 }
 
-// All that is decided before the first run.
+// The decisions that precede the first run.
 struct Prepared {
   Subject subject;
   Design design;
@@ -156,8 +155,8 @@ Status CheckNoOwnSettings(const Subject& subject) {
   const std::vector<sched::Variant> own = OwnSettings(subject);
   if (own.empty()) return Status::Ok();
   return Invalid(own.front().label +
-                 " has settings of its own, but on a cluster that is there the scheduler file of "
-                 "its master is in force; compare with --on local or --on sim");
+                 " has settings of its own, but on an existing cluster the scheduler file of its master is in force; "
+                 "compare with --on local or --on sim");
 }
 
 // Runs name nodes by their rows.
@@ -293,7 +292,7 @@ std::string TextForPeople(const CompareWords& words, const Material& material, c
   return text;
 }
 
-// Writes and prints what came of the runs.
+// Writes and prints the results of the runs.
 Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& prepared, const RunStore& store) {
   Material material = MaterialOf(prepared, store);
   MILLRACE_TRY(AddDetails(*prepared.arena, &material));
@@ -358,7 +357,7 @@ Result<bool> NamesPaper(const Words& paths) {
   return names;
 }
 
-// Returns kInvalid for --write or --check of what is compared by the words of the command.
+// Returns kInvalid for --write or --check without a paper's file.
 Status CheckNoPage(Arguments& arguments, bool own) {
   for (const char* option : {"--write", "--check"}) {
     if (arguments.options().count(option) == 0) continue;
@@ -369,7 +368,7 @@ Status CheckNoPage(Arguments& arguments, bool own) {
   return Status::Ok();
 }
 
-// Returns kInvalid for the first option that says what the paper's file says.
+// Returns kInvalid for the first option that a paper's file sets itself.
 Status CheckPaperOptions(const CLI::App& app) {
   constexpr std::string_view kTaken[] = {"--output", "--repeat", "--write", "--check", "--json", "--seed", "--help"};
   for (const CLI::Option* option : app.get_options()) {

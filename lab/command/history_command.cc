@@ -67,7 +67,7 @@ Result<Micros> TimeAgo(const std::string& duration) {
 }
 
 std::vector<Verb> HistoryVerbs() {
-  return {{"export", "write what has happened as a workload file", ExportHistory, {}}};
+  return {{"export", "write the history of jobs as a workload file", ExportHistory, {}}};
 }
 
 }  // namespace millrace::cli

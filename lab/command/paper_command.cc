@@ -122,7 +122,7 @@ Status TellLive(const cli::Invocation& invocation, const PaperWords& words, cons
   if (words.write.empty() && words.check.empty()) return PrintPlan(invocation, words, papers);
   const std::string& path = words.write.empty() ? words.check : words.write;
   if (std::error_code error; !std::filesystem::is_directory(words.directory, error))
-    return NotFound("-o " + Quote(words.directory) + " is no directory, so there are no results");
+    return NotFound("-o " + Quote(words.directory) + " is not a directory, so there are no results");
   MILLRACE_ASSIGN(const std::string page, study::ReadPage(path));
   MILLRACE_ASSIGN(const study::LivePage made, study::MakeLivePage(papers, words.directory, page));
   if (!words.check.empty()) {

@@ -1,6 +1,6 @@
-// `millrace compare PAPER.toml...`: what papers' files say (lab/study/paper.h). Simulated ones are run, and printed or
-// put into a page. Of live ones the commands that run them are printed, or their results are put into a page. Thread
-// rule: one thread calls; seeds run on several.
+// `millrace compare PAPER.toml...` runs the evaluations in papers' files (lab/study/paper.h). Simulated ones are run,
+// and printed or put into a page. For live papers it prints the commands that run them, or puts their results into a
+// page. Thread rule: one thread calls; seeds run on several.
 #pragma once
 
 #include <cstdint>

@@ -127,7 +127,7 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
                  "additions" +
                      more);
   arguments.List("--settings", &words->settings,
-                 "scheduler file, like the master's, for all schedulers; with LABEL=FILE for one, in place of that");
+                 "scheduler file, like the master's, for all schedulers; LABEL=FILE: for one of them instead");
 }
 
 Result<Schedulers> ReadSchedulers(const SchedulerWords& words) {
@@ -155,7 +155,7 @@ Result<Schedulers> ReadSchedulers(const SchedulerWords& words) {
 Result<sched::Settings> ReadSettings(const SchedulerWords& words) {
   MILLRACE_ASSIGN(auto files, ReadFiles(words.settings));
   for (const auto& [label, file] : files) {
-    if (!label.empty()) return Invalid("--settings " + label + "=FILE has no place where there is one scheduler only");
+    if (!label.empty()) return Invalid("--settings " + label + "=FILE is of no use with one scheduler only");
   }
   return files.empty() ? sched::Settings{} : files.begin()->second.settings;
 }

@@ -46,7 +46,8 @@ void Declare(Arguments& arguments, SimWords* words) {
   arguments.Flag("--tasks", &words->tasks, "write a row for each attempt, however many there are");
   arguments.Flag("--no-tasks", &words->no_tasks, "write no rows for attempts");
   arguments.Text("--journal", &words->journal, "write the events of the run to this file; for a single scheduler");
-  arguments.Flag("--replay", &words->replay, "take WORKLOAD as a journal, and check that its decisions are made again");
+  arguments.Flag("--replay", &words->replay,
+                 "read WORKLOAD as a journal, and check that a replay makes the same decisions");
   arguments.Flag("--json", &words->json, "print the comparison as one JSON array");
   arguments.Flag("--wide", &words->wide, "print all columns, even if they do not fit into 80 columns");
 }
@@ -57,7 +58,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   plan.schedulers = std::move(schedulers.variants);
   if (!words.directory.empty()) MILLRACE_TRY(sim::CheckReportDirectory(words.directory, LabelsOf(plan.schedulers)));
   if (!words.journal.empty() && plan.schedulers.size() > 1)
-    return Invalid("--journal takes the run of one scheduler only");
+    return Invalid("--journal is for the run of one scheduler only");
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(plan.file, source.Draw(std::nullopt));
   MILLRACE_TRY(plan.file.CheckSimulable());
@@ -69,7 +70,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   return plan;
 }
 
-// Prints what a reader of the table has to know.
+// Prints notes that a reader of the table needs.
 void SayWarnings(const Console& console, const SimWords& words, const Plan& plan,
                  const std::vector<sim::SimResult>& results) {
   double busiest = 0;
@@ -136,7 +137,7 @@ int Replay(const Invocation& invocation, const SimWords& words, const std::strin
   return kDone;
 }
 
-// Returns what to tell of these jobs of a run: `what` of how many, and why.
+// Returns a sentence about these jobs of a run: their number, `what` happened, and why.
 Status StatusOf(const sim::SimResult& result, const std::vector<sim::StuckJob>& jobs, const std::string& before,
                 const std::string& what) {
   constexpr std::size_t kTold = 3;
@@ -171,7 +172,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   if (!journal.ok()) return invocation.FailToStart(kVerb, journal.status());
   const Result<std::vector<sim::SimResult>> results = RunPlan(words, *plan, *journal);
   if (!results.ok()) return invocation.Fail(kVerb, results.status());
-  // What was computed is told wherever it can be, also if a disk has filled up meanwhile.
+  // The results are printed wherever that is possible, even if a disk has filled up meanwhile.
   Status written = journal->Write(words.journal);
   if (const Status kept = words.directory.empty() ? Status::Ok() : sim::WriteReports(words.directory, *results);
       written.ok())
@@ -187,7 +188,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
       status = invocation.Fail(kVerb, StatusOf(result, result.given_up, ": ", "failed for lack of room"));
     if (result.stuck.empty()) continue;
     const Status stuck =
-        StatusOf(result, result.stuck, " is stuck: nothing runs, and nothing will come that lets a task run; ",
+        StatusOf(result, result.stuck, " is stuck: nothing runs, and no event will come that lets a task run; ",
                  "have not ended");
     status = invocation.Fail(kVerb, stuck);
   }

@@ -40,7 +40,7 @@ Status ParseBytesOption(const std::string& option, const std::string& text, doub
 
 bool IsToml(const std::string& path) { return path.ends_with(".toml"); }
 
-// Returns a file as far as it matters whether it is still the same.
+// Returns a text by which a changed file is recognised.
 std::string Fingerprint(const std::string& text) {
   char checksum[16];
   std::snprintf(checksum, sizeof checksum, "%08x", Crc32c(text));
@@ -79,13 +79,14 @@ void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words) {
   arguments.Text("--stop-at", &words->stop_at, "end the simulation at this time");
   arguments.Number("--scale", &words->scale, 1 / kTopScale, kTopScale, "for a trace: the factor for all its sizes");
   arguments.Text("--bytes-per-reduce", &words->bytes_per_reduce,
-                 "for a trace: the bytes for which there is one reduce");
+                 "for a trace: the bytes of shuffle and output for each reduce");
   arguments.Text("--map-rate", &words->map_rate, "for a trace: the bytes that a map computes in a second");
   arguments.Text("--reduce-rate", &words->reduce_rate, "for a trace: the bytes that a reduce computes in a second");
   arguments.Integer("--users", &words->users, 1, kMostUsers,
                     "for a trace: the users over whom its jobs are spread (default: all jobs have one user)");
-  arguments.Number("--user-skew", &words->user_skew, 0, kTopUserSkew,
-                   "with --users: the exponent of Zipf's law, by which few users submit most jobs; 0: all as many");
+  arguments.Number(
+      "--user-skew", &words->user_skew, 0, kTopUserSkew,
+      "with --users: the exponent of Zipf's law, by which few users submit most jobs; 0: all submit equally many");
 }
 
 Result<WorkloadSource> WorkloadSource::Read(const WorkloadWords& words, const std::string& path) {

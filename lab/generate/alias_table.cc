@@ -24,7 +24,7 @@ AliasTable::AliasTable(const std::vector<double>& weights) : cells_(weights.size
     large.pop_back();
     small.push_back(high);
   }
-  // What rounding leaves over fills its cell.
+  // An entry that rounding leaves over fills its whole cell.
   for (const std::uint32_t i : small) cells_[i] = {~std::uint32_t{0}, i};
   for (const std::uint32_t i : large) cells_[i] = {~std::uint32_t{0}, i};
 }

@@ -32,17 +32,17 @@ std::string KindsText() {
 void Declare(CLI::App& app, Request& request) {
   generate::Shape& shape = request.shape;
   app.add_option("KIND", request.kind, KindsText())->required();
-  app.add_option("--size", request.size, "bytes, with K, M, G or T: the most that is written")->required();
+  app.add_option("--size", request.size, "the most bytes to write, as with K, M, G or T")->required();
   app.add_option("-o,--output", request.output, "a file, which must not exist; -: standard output");
-  app.add_option("--seed", request.seed, "what chance depends on; the same gives the same bytes");
-  app.add_option("--threads", request.threads, "how many make data at once")->check(CLI::Range(1, 1024));
-  app.add_option("--exponent", shape.exponent, "text: of Zipf's law");
+  app.add_option("--seed", request.seed, "seed of all random choices; the same seed gives the same bytes");
+  app.add_option("--threads", request.threads, "threads that make data at once")->check(CLI::Range(1, 1024));
+  app.add_option("--exponent", shape.exponent, "text: exponent of Zipf's law");
   app.add_option("--vocabulary", shape.vocabulary, "text: n words have VOCABULARY * n^GROWTH to choose from");
-  app.add_option("--growth", shape.growth, "text: of the vocabulary (Heaps' law)");
-  app.add_option("--line-words", shape.line_words, "text: words of a line on average");
-  app.add_option("--ratings", shape.ratings, "ratings: of a movie on average");
-  app.add_option("--line-bases", shape.line_bases, "dna: bases of a line");
-  app.add_option("--centres", shape.centres, "points: how many clusters");
+  app.add_option("--growth", shape.growth, "text: exponent of the vocabulary's growth (Heaps' law)");
+  app.add_option("--line-words", shape.line_words, "text: mean number of words in a line");
+  app.add_option("--ratings", shape.ratings, "ratings: mean number of ratings of a movie");
+  app.add_option("--line-bases", shape.line_bases, "dna: bases in a line");
+  app.add_option("--centres", shape.centres, "points: number of clusters");
   for (CLI::Option* option : app.get_options()) option->capture_default_str();
 }
 

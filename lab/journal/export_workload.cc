@@ -138,7 +138,7 @@ class Exporter {
     for (const TaskKind kind : kTaskKinds) all.Add(of_all_[kind]);
     told_ = all.Cores().has_value();
     if (all.Start() > 0) Line("process_start", Seconds(all.Start()));
-    std::map<std::string, std::size_t> machines;  // numbers in place of what the nodes call them
+    std::map<std::string, std::size_t> machines;  // numbers in place of their names
     for (const auto& [id, node] : nodes_) {
       numbers_[id] = numbers_.size();
       text_ += "[[cluster.groups]]\n";

@@ -61,7 +61,7 @@ Status ClusterArena::AwaitIdle(job::JobClient& client) {
     if (live.empty()) return Status::Ok();
     if (std::chrono::steady_clock::now() > end)
       return Timeout("the cluster is busy with " + ToText(live[0].job) + " (" + Quote(live[0].name) +
-                     "); runs need it for themselves");
+                     "); the runs need it to themselves");
     pollfd waited{signals_.fd(), POLLIN, 0};
     (void)::poll(&waited, 1, 200);
     MILLRACE_TRY(CheckInterrupt(signals_));
@@ -72,7 +72,7 @@ Status ClusterArena::CheckNodes(job::JobClient& client) const {
   MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client.Nodes());
   for (const job::Node& node : nodes) {
     if (!node.alive && numbers_.contains(node.node))
-      return Unavailable(ToText(node.node) + " (" + node.host + ") is lost; runs need the same nodes each");
+      return Unavailable(ToText(node.node) + " (" + node.host + ") is lost; all runs need the same nodes");
   }
   return Status::Ok();
 }

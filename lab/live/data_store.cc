@@ -13,7 +13,7 @@ namespace millrace::compare {
 namespace {
 
 constexpr std::size_t kAtOnce = 4;
-// What the file system takes as the size of a block. A smaller file is one block all the same.
+// The block size that the file system accepts. A smaller file is one block all the same.
 constexpr std::uint64_t kLeastBlock = std::uint64_t{1} << 20, kMostBlock = std::uint64_t{1} << 30;
 
 Status Generate(const DataFile& file, const std::string& programs, const std::string& path) {

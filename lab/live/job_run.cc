@@ -60,7 +60,7 @@ class JobRunner {
     return Status::Ok();
   }
 
-  // How often to look. Another job may be waiting for the end of one.
+  // The interval between looks at the jobs. Another job may be waiting for the end of one.
   [[nodiscard]] Micros Interval() const {
     const bool followed =
         std::ranges::any_of(live_, [this](const auto& entry) { return !followers_[entry.second].empty(); });

@@ -9,7 +9,7 @@ namespace millrace::compare {
 Result<std::unique_ptr<Arena>> MakeLiveArena(LiveOptions options) {
   if (options.kind == "local") return LocalArena::Make(std::move(options));
   if (options.kind == "cluster" || options.kind == "testbed") return ClusterArena::Make(std::move(options));
-  return Invalid(Quote(options.kind) + " is no place for live runs; there are local, testbed and cluster");
+  return Invalid(Quote(options.kind) + " is not a place for live runs; choose local, testbed or cluster");
 }
 
 }  // namespace millrace::compare

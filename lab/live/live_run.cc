@@ -11,7 +11,8 @@
 namespace millrace::compare {
 namespace {
 
-// What the master has spent on a run. A master that does not tell, such as an older one, has counted no events.
+// Adds the master's CPU time to the outcome of a run. A master that does not report it, such as an older one, has
+// counted no events.
 void AddCost(const job::SchedulerView::Cost& before, const job::SchedulerView::Cost& after, RunOutcome* outcome) {
   constexpr double kNanosPerSecond = 1e9;
   if (after.events <= before.events) return;

@@ -23,7 +23,7 @@ namespace millrace::compare {
 struct LiveWorkload {
   sim::SimulationFile file;
   LiveJobs live;
-  // By index in the workload; complete except for what needs the cluster (cli::CompleteRequest).
+  // By index in the workload; complete except for the parts that need the cluster (cli::CompleteRequest).
   std::vector<cli::Prepared> prepared;
   std::set<std::string> executables;  // local paths
 };

@@ -21,8 +21,8 @@ struct MachineUse {
 // Reads `busy` and `stolen` from the text of /proc/stat. `ticks` is their number per second.
 void ParseProcStat(std::string_view text, double ticks, MachineUse* use);
 
-// Returns a description of what disturbed a run between the two readings: others and the host together took more than
-// `threshold` (of 1) of the processors. Empty if the run was not disturbed. Without `others` only the host's part
+// Returns a description of the disturbance of a run between the two readings: others and the host together took more
+// than `threshold` (of 1) of the processors. Empty if the run was not disturbed. Without `others` only the host's part
 // counts.
 [[nodiscard]] std::string Disturbance(const MachineUse& begin, const MachineUse& end, double threshold, bool others);
 

@@ -10,7 +10,7 @@
 namespace millrace::sim {
 namespace {
 
-// Of a resample, as a share of the deviation of the values.
+// The least deviation of a resample, as a share of the deviation of the values.
 constexpr double kLeastDeviation = 0.25;
 
 double StandardError(const std::vector<double>& values) {

@@ -32,7 +32,7 @@ std::string Rounded(double value, int places) {
   return text;
 }
 
-// A figure is null, and "-" in a table, if nothing was measured that it could be of.
+// A figure is null, and "-" in a table, if its data was not measured.
 Json OfAny(bool any, const Json& figure) { return any ? figure : Json(nullptr); }
 std::string OfAny(bool any, const std::string& figure) { return any ? figure : "-"; }
 
@@ -52,7 +52,7 @@ Json Groups(const std::map<std::string, GroupRow>& rows) {
   return json;
 }
 
-// No slowdown is 0; it is that where it was not computed.
+// A slowdown of 0 means that it was not computed.
 Json KnownOrNull(double slowdown) { return OfAny(slowdown > 0, slowdown); }
 
 bool HadSlots(const Summary& summary) {

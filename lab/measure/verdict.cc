@@ -13,7 +13,7 @@ using Runs = std::vector<double>;
 
 constexpr double kQuantile = 2;  // of t; 1.96 for many pairs
 
-// How one metric is judged: by logarithms, so that differences are ratios, if all its values allow it.
+// The scale on which one metric is judged: by logarithms, so that differences are ratios, if all its values allow it.
 class Scale {
  public:
   Scale(const MetricRuns& metric, std::uint32_t baseline, double practical) {
@@ -37,10 +37,11 @@ class Scale {
     return differences;
   }
   [[nodiscard]] bool logarithmic() const { return logarithmic_; }
-  // How far from no difference what does not matter reaches, and how far what equal schedulers may show.
+  // The half-widths of two regions around no difference: the differences that do not matter, and those that equal
+  // schedulers may show.
   [[nodiscard]] double practical() const { return practical_; }
   [[nodiscard]] double region() const { return region_; }
-  // About how far the latter would reach with so many pairs.
+  // The approximate half-width of the latter region with this number of pairs.
   [[nodiscard]] double RegionAfter(double pairs) const {
     if (!same_against_same_.has_value()) return region_;
     return std::max(practical_, std::abs(same_against_same_->value) + kQuantile * same_deviation_ / std::sqrt(pairs));
@@ -78,7 +79,7 @@ class Pairs {
   std::size_t schedulers_;
 };
 
-// All metrics, and who is ahead of whom by which.
+// All metrics, and the pairs of schedulers of which one is ahead by each.
 class Judgement {
  public:
   Judgement(const std::vector<MetricRuns>& metrics, std::uint32_t baseline, const CompareOptions& options)
@@ -132,7 +133,7 @@ class Judgement {
   [[nodiscard]] Runs DifferencesOf(std::size_t metric, std::uint32_t one, std::uint32_t other) const {
     return scales_[metric].Differences(metrics_[metric].values[one], metrics_[metric].values[other]);
   }
-  // Returns by what the p of a metric, joint with those that are read with it, is multiplied.
+  // Returns the factor for the p of a metric that is judged jointly with others.
   [[nodiscard]] double Multiple(bool headline) const {
     const bool both =
         std::ranges::any_of(metrics_, &MetricRuns::headline) && !std::ranges::all_of(metrics_, &MetricRuns::headline);

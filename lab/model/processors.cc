@@ -73,7 +73,7 @@ void Processors::Settle(Micros now, Machine& machine) {
 }
 
 void Processors::Share(Machine& machine) {
-  // Those who can use the least are served first; what they leave is for the others.
+  // The tasks that can use the least are served first, and leave the rest to the others.
   std::vector<Work*> order;
   double threads = 0;
   for (Work& work : machine.works) {

@@ -55,7 +55,7 @@ Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes
   const SimJob& job = workload.jobs[index];
   const std::string who = "job " + std::to_string(index) + " (" + Quote(job.name) + ")";
   if (job.after && (*job.after >= workload.jobs.size() || *job.after == index))
-    return Invalid(who + " waits for job " + std::to_string(*job.after) + ", which is not another one");
+    return Invalid(who + " waits for job " + std::to_string(*job.after) + ", which is the job itself");
   if (job.submit < 0) return Invalid(who + " is submitted at a negative time");
   if (job.maps.size() > sched::kMaxMaps) return Invalid(who + " has too many maps");
   if (job.reduces.size() > sched::kMaxReduces) return Invalid(who + " has too many reduces");
@@ -66,7 +66,7 @@ Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes
     std::set<NodeId> distinct;
     for (const NodeId node : replicas) {
       if (node.value >= nodes)
-        return Invalid(who + " has data on node " + std::to_string(node.value) + ", which is not");
+        return Invalid(who + " has data on node " + std::to_string(node.value) + ", which does not exist");
       if (!distinct.insert(node).second)
         return Invalid(who + " has two replicas of one block on node " + std::to_string(node.value));
     }
@@ -85,7 +85,7 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   MILLRACE_TRY(MachinesOf(cluster).status());
   for (const NodeFailure& failure : cluster.failures) {
     if (failure.node >= cluster.nodes.size())
-      return Invalid("node " + std::to_string(failure.node) + ", which is not, is to fail");
+      return Invalid("node " + std::to_string(failure.node) + ", which does not exist, is to fail");
   }
   for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
     MILLRACE_TRY(CheckJob(workload, job, cluster.nodes.size()));

@@ -82,11 +82,12 @@ SimResult Simulator::Run() {
 bool Simulator::Idle() const { return state_.queue.idle() && state_.network.flows() == 0 && !changed_; }
 
 bool Simulator::Stuck() const {
-  // What the engine itself waits for (a pause after a failure, the end of a refusal) will come, and only once. A policy
+  // Events that the engine itself waits for (the end of a pause or of a refusal) will come, and only once. A policy
   // has a few waits of its own for each job (`+delay` has three).
   if (!Idle() || state_.engine.state().NextEnd()) return false;
   if (wake_) return idle_wakes_ > 100 + 10 * workload_.jobs.size();
-  // Attempts that wait for what never comes are asked for their progress for ever. Each is asked once more, in case
+  // Attempts that wait for an event that never comes are asked for their progress for ever. Each is asked once more, in
+  // case
   // that it has got further since the last time.
   return idle_steps_ >= 2 * state_.queue.empty_happenings();
 }
@@ -425,7 +426,7 @@ void Simulator::OnCores(const TimedHappening& entry) {
   state_.processors.Advance(state_.now, entry.what, entry.generation, &works_ended_);
   for (const SlotId slot : works_ended_) state_.attempts[slot].working = false;
   for (const SlotId slot : works_ended_) {
-    // What follows from the end of one may be that another is killed.
+    // The end of one attempt may lead to the kill of another.
     if (state_.attempts[slot].timing) OnTimer(slot);
   }
 }

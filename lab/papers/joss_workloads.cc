@@ -244,7 +244,7 @@ double OffLocal(const Results& results, const char* scheduler, const char* bench
   return 100 - LocalityPercent(OfGroup(results.at(scheduler), benchmark), Locality::kDatacenter);
 }
 
-// Returns the mean over the map-heavy benchmarks of what `of` says.
+// Returns the mean of `of` over the map-heavy benchmarks.
 template <class Function>
 double MeanOverMapHeavy(const Function& of) {
   double sum = 0;
@@ -284,7 +284,7 @@ void AddLocalityClaims(const Results& small, const Results& mixed, std::vector<C
   }
 }
 
-// What section 6.2 says of the maps of the mixed workload, and beside the small one.
+// The statements of section 6.2 about the maps of the mixed workload, and beside the small one.
 void AddMixedClaims(const Results& small, const Results& mixed, std::vector<Claim>* claims) {
   const auto add = [&](std::string text, const char* paper, double ours, const Expected& expected) {
     claims->push_back({std::move(text), paper, ours, Measured(""), expected});

@@ -1,5 +1,5 @@
-// The papers' evaluations that no file can say: one function each, in a file of the same name. list.cc describes what
-// each one shows. Thread rule: any thread; experiments share nothing.
+// The papers' evaluations that no file can express: one function each, in a file of the same name. list.cc describes
+// what each one shows. Thread rule: any thread; experiments share nothing.
 #pragma once
 
 #include <string_view>

@@ -39,7 +39,8 @@ Findings LsapFairness(const Options& options) {
   }
   const std::size_t last = table.rows.size() - 1;
   const auto rise = [&](const char* column) { return table.Number(last, column) - table.Number(0, column); };
-  // Which part of the way from the value without costs to that with the largest is gone with this one, in %.
+  // Returns the part of the way from the value without costs to that with the largest cost that this cost has gone, in
+  // %.
   const auto gone = [&](const char* column, double alpha) {
     std::size_t row = 0;
     while (table.Number(row, "alpha") != alpha) ++row;

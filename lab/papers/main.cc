@@ -50,7 +50,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
                                 "text, markdown, or json (what each seed gave, one line an experiment and seed)");
   format->check(CLI::IsMember({"text", "markdown", "json"}))->capture_default_str();
   auto* write = app.add_option("--write", arguments.write, "puts the tables into this page instead of printing them");
-  auto* check = app.add_option("--check", arguments.check, "fails if the tables of this page are others");
+  auto* check = app.add_option("--check", arguments.check, "fails if this page has other tables");
   write->excludes(check)->excludes(format);
   check->excludes(format);
   app.footer(Names());

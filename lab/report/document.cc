@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of the values that are shown as clouds, so many a scheduler go into the document; the tables have them all.
+// Limits on the values that are shown as clouds, for each scheduler; the tables have all values.
 constexpr std::size_t kMostTurnarounds = 4'000, kLeastTurnarounds = 100;  // of a scheduler's runs, of a run
 constexpr std::size_t kMostRows = 60'000;  // attempts and samples in all pictures, unless the first has more
 constexpr std::size_t kMostSlowdowns = 1'000, kMostLate = 500;
@@ -115,7 +115,7 @@ Json RunsJson(const std::vector<const RunRecord*>& counting) {
 
 Json EstimateOrNull(const std::optional<sim::Estimate>& estimate) { return estimate ? ToJson(*estimate) : Json(); }
 
-// Adds each scheduler but the baseline; each row begins with what `of` says of it.
+// Adds each scheduler but the baseline; each row begins with the result of `of`.
 void AddComparisons(const Material& material, const sim::MetricComparison& judged, const Json& of, Json* rows) {
   for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
     if (scheduler == material.design.baseline) continue;
@@ -170,7 +170,7 @@ Json PicturesJson(const Material& material) {
   return json;
 }
 
-// Returns the median of the values and how far they reach; null if there is none.
+// Returns the median and the range of the values; null if there are none.
 Json MedianJson(std::vector<double> values) {
   if (values.empty()) return nullptr;
   std::sort(values.begin(), values.end());

@@ -1,5 +1,5 @@
-// The comparison document holds all that is known of a comparison, as JSON. docs/schedulers/comparison.md describes it,
-// member by member. Thread rule: free functions, any thread.
+// The comparison document holds all facts of a comparison, as JSON. docs/schedulers/comparison.md describes it, member
+// by member. Thread rule: free functions, any thread.
 #pragma once
 
 #include <nlohmann/json.hpp>

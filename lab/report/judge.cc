@@ -29,8 +29,8 @@ std::optional<sim::MetricRuns> RunsOf(const Metric& metric, const Design& design
   return runs;
 }
 
-// Returns what difference of a metric does not matter where it can be 0: a moment of a job's time, a hundredth of a
-// share, an attempt, a mebibyte.
+// Returns the largest difference that does not matter for a metric that can be 0: a moment of a job's time, a hundredth
+// of a share, an attempt, a mebibyte.
 double LeastDifference(const Metric& metric, const Design& design, const std::vector<const RunRecord*>& counting,
                        double practical) {
   constexpr double kShare = 0.01, kAttempt = 1, kMebibyte = 1 << 20;

@@ -56,7 +56,7 @@ Micros EndOf(const sim::SimResult& result) {
   return end;
 }
 
-// What is known of the tasks of one kind of a job.
+// The known facts of the tasks of one kind of a job.
 struct Launches {
   std::map<std::uint32_t, Micros> first;  // by task
   [[nodiscard]] Micros Earliest(Micros otherwise) const {

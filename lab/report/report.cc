@@ -30,7 +30,8 @@ Result<std::string> Page(std::string_view document) {
     return Invalid(
         "cannot make a report: its document is not a JSON object; it is written as in docs/schedulers/comparison.md");
   }
-  // Nobody who wrote a part of the document knows the word: it depends on the whole, and so on that part.
+  // The author of a part of the document cannot know the nonce, which depends on the whole document, and so on that
+  // part.
   const std::string nonce = tls::Sha256Hex(document).substr(0, 32);
   constexpr std::string_view kMark = "@DOCUMENT@";
   const std::size_t mark = kPage.find(kMark);

@@ -1,4 +1,4 @@
-// What a reader of a comparison must know before believing it.
+// Warnings that a reader needs before believing a comparison.
 #include <algorithm>
 #include <cstdio>
 
@@ -24,10 +24,9 @@ void WarnOfOneObservation(const Material& material, std::vector<std::string>* wa
     if (fixed[scheduler]) names += (names.empty() ? "" : ", ") + material.subject->schedulers[scheduler].label;
   }
   if (names.empty()) return;
-  warnings->push_back("the seeds change nothing in the turnarounds under " + names + ": " +
-                      std::to_string(material.design.blocks) +
-                      " runs are one observation, so that schedulers of which this is so are not told apart; what is "
-                      "shown holds for this very workload");
+  warnings->push_back(
+      "the seeds change nothing in the turnarounds under " + names + ": " + std::to_string(material.design.blocks) +
+      " runs are one observation, so such schedulers are not told apart; the results hold for this very workload only");
 }
 
 void WarnOfIdleCluster(const Material& material, std::vector<std::string>* warnings) {
@@ -49,7 +48,7 @@ void WarnOfDisturbedRuns(const Material& material, std::vector<std::string>* war
                       " runs were disturbed each time that they were made, the first of them because " + first);
 }
 
-// A mean over the jobs that ended is no figure of merit for a scheduler under which others did not.
+// A mean over the jobs that ended does not show the merit of a scheduler under which others did not end.
 void WarnOfUnfinishedJobs(const Material& material, std::vector<std::string>* warnings) {
   for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
     std::uint64_t jobs = 0, succeeded = 0;
@@ -59,9 +58,10 @@ void WarnOfUnfinishedJobs(const Material& material, std::vector<std::string>* wa
       succeeded += record->outcome.result.summary.succeeded;
     }
     if (succeeded == jobs) continue;
-    warnings->push_back("under " + material.subject->schedulers[scheduler].label + " " +
-                        std::to_string(jobs - succeeded) + " of " + std::to_string(jobs) +
-                        " jobs did not succeed; where other jobs ended, there is no verdict by what is of them");
+    warnings->push_back(
+        "under " + material.subject->schedulers[scheduler].label + " " + std::to_string(jobs - succeeded) + " of " +
+        std::to_string(jobs) +
+        " jobs did not succeed; where other jobs ended, there is no verdict by metrics of the jobs that ended");
   }
 }
 

@@ -28,7 +28,7 @@ Status CheckOutputs(const RunRecord& record, const std::vector<sched::Variant>& 
     return Corrupt("the outputs under " + schedulers[record.run.scheduler].label + " are not those under " +
                    schedulers[other.run.scheduler].label + ", of the same jobs and data (seed " +
                    std::to_string(record.run.seed) +
-                   "): a job of the workload gives other results in every run, or one of these runs went wrong");
+                   "): a job of the workload gives different results in every run, or one of these runs went wrong");
   }
   return Status::Ok();
 }

@@ -119,7 +119,7 @@ Status Damaged(const std::string& name, const std::string& why) {
 template <class Value>
 Result<Value> Decode(std::string_view bytes, const std::string& name, const auto& fields) {
   Decoder frame(bytes);
-  if (frame.Raw(kMagic.size()) != kMagic) return Damaged(name, "does not begin as a file of runs");
+  if (frame.Raw(kMagic.size()) != kMagic) return Damaged(name, "does not begin like a file of runs");
   const std::uint32_t checksum = frame.U32();
   if (frame.failed() || Crc32c(bytes.substr(bytes.size() - frame.left())) != checksum)
     return Damaged(name, "is damaged: its checksum is wrong");
@@ -159,7 +159,7 @@ std::string EncodeConditions(const Conditions& conditions) { return Encode(condi
 
 Result<RunRecord> DecodeRun(std::string_view bytes, const std::string& name) {
   MILLRACE_ASSIGN(RunRecord record, Decode<RunRecord>(bytes, name, kRecord));
-  if (!RowsFit(record.outcome)) return Damaged(name, "is damaged: a row names a job that there is not");
+  if (!RowsFit(record.outcome)) return Damaged(name, "is damaged: a row names a job that does not exist");
   return record;
 }
 

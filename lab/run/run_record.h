@@ -1,4 +1,4 @@
-// RunRecord is a run that was made. It can be encoded for a file.
+// RunRecord is a finished run of a comparison. It can be encoded for a file.
 //
 // The file is a frame (magic "MILLRUNS", version, length, CRC-32C of the rest) around the fields in a fixed order
 // (base/bytes.h). A file that was cut or changed is refused, and so is another version.

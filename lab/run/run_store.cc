@@ -35,7 +35,7 @@ std::string Difference(const Conditions& there, const Conditions& here) {
     if (at == there.end()) return "it does not say " + name;
     if (at->second != value) return name + " was " + Quote(at->second) + " and now is " + Quote(value);
   }
-  return there.size() == here.size() ? "" : "it has conditions that this one has not";
+  return there.size() == here.size() ? "" : "it has conditions that this one lacks";
 }
 
 // Returns whether the facts are about nodes that there are.
@@ -111,13 +111,13 @@ Result<RunStore> RunStore::Open(const std::string& directory, const Conditions& 
   MILLRACE_ASSIGN(const std::vector<std::string> names, NamesIn(directory));
   MILLRACE_ASSIGN(const std::vector<std::string> below, NamesIn(store.below_));
   const bool ours = std::find(below.begin(), below.end(), kConditions) != below.end();
-  // A command that ended right at its start has left these.
+  // These were left by a command that ended right after its start.
   const bool begun =
       names == std::vector<std::string>{"runs"} && std::all_of(below.begin(), below.end(), [](const std::string& name) {
         return name == kLock || name == std::string(kConditions) + ".tmp";
       });
   if (!names.empty() && !ours && !begun)
-    return Invalid(directory + " is not empty, and what it holds is no comparison; give another directory");
+    return Invalid(directory + " is not empty, and does not hold a comparison; give another directory");
   MILLRACE_TRY(PrepareDirectory(directory));
   MILLRACE_TRY(MakeDirectories(store.below_));
   MILLRACE_TRY(store.Lock(directory));

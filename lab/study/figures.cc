@@ -28,7 +28,7 @@ constexpr Metric kOfPapers[] = {
      }},
     {"ended", "jobs that ended", "count", Better::kHigher, "The number of jobs that ended before the run was stopped.",
      [](const RunOutcome& run) { return Value(run.result.summary.succeeded + run.result.summary.failed); }},
-    {"most_slowdown", "largest slowdown", "ratio", Better::kLower, "The slowdown of the job that has the largest one.",
+    {"most_slowdown", "largest slowdown", "ratio", Better::kLower, "The largest slowdown of any job.",
      [](const RunOutcome& run) {
        const double most = run.result.summary.max_slowdown;
        return most > 0 ? Value(most) : std::nullopt;

@@ -15,7 +15,7 @@ namespace millrace::sim::experiments {
 [[nodiscard]] const compare::Metric* FindFigure(std::string_view key);
 [[nodiscard]] std::vector<std::string> FigureKeys();
 
-// Returns whether the metric can be told of some of the jobs: it follows from what happened to each of them.
+// Returns true if the metric can be computed for some of the jobs alone, because it follows from the outcome of each.
 [[nodiscard]] bool IsOfJobs(const compare::Metric& metric);
 
 // Returns the result as if the jobs of this class had been all. Only the metrics of jobs follow from it.

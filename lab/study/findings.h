@@ -1,5 +1,5 @@
-// Findings: what comes out when the evaluation of a paper is run on this scheduler. They are tables that put the
-// paper's figure beside ours, and claims of the paper that our figures bear out or contradict.
+// Findings: the results of the evaluation of a paper on this scheduler. They are tables that put the paper's figure
+// beside ours, and claims of the paper that our figures bear out or contradict.
 //
 // Findings are of one seed: the same seed gives the same findings. Published findings are over several seeds
 // (summary.h). docs/schedulers/papers.md explains the figures that differ. Thread rule: values.

@@ -1,5 +1,5 @@
-// A forest plot as SVG: a ratio with its interval in each row, on a logarithmic axis, and behind it what chance alone
-// gives. Thread rule: any thread.
+// A forest plot as SVG: a ratio with its interval in each row, on a logarithmic axis, and behind it, in grey, the
+// interval that chance alone gives. Thread rule: any thread.
 #pragma once
 
 #include <optional>

@@ -156,7 +156,7 @@ std::string SourcesText(const Json& document) {
   return text;
 }
 
-// Returns what was run, with the paper's own file in place of the workload of one of its points.
+// Returns the command that was run, with the paper's own file in place of the workload of one of its points.
 std::string Said(const LiveComparison& one, const Paper& paper) {
   std::vector<std::string> words = one.words;
   const Point& point = paper.points[one.point];
@@ -290,7 +290,7 @@ class PageMaker {
     std::uint64_t seed_;
   };
 
-  // What comparisons of a scheduler with itself claim.
+  // Counts the differences that comparisons of a scheduler with itself claim.
   Result<std::string> AgainstItself(const Paper& paper) {
     constexpr const char* kVerdicts[] = {"better", "worse", "same", "undecided"};
     std::map<std::string, std::map<std::string, int>> counts;  // by metric, by verdict
@@ -404,7 +404,7 @@ Status CheckTestbed(const Paper& paper, const Point& point) {
   const auto refuse = [&](const std::string& why) { return Invalid(point.place + ".testbed: " + why); };
   if (paper.where == Where::kLocal)
     return bed.empty() ? Status::Ok() : refuse("is for where = \"testbed\"; the runs of this paper are local");
-  if (bed.empty()) return refuse("is missing, which is the file of the cluster that the runs take place on");
+  if (bed.empty()) return refuse("is missing: the file of the cluster on which the runs take place");
   if (bed.starts_with('/') || bed.starts_with('-'))
     return refuse(Quote(bed) + " is not the path of a file from the directory of the paper's file");
   if (std::error_code error; !std::filesystem::is_regular_file(Beside(paper, bed), error))
@@ -419,7 +419,7 @@ Status CheckLive(const std::vector<Paper>& papers) {
     const Paper* paper;
     const Point* point;
   };
-  std::map<std::string, Owner> owners;  // by what is made in the directory: workloads and results
+  std::map<std::string, Owner> owners;  // by name in the directory: workloads and results
   for (const Paper& paper : papers) {
     for (const Point& point : paper.points) MILLRACE_TRY(CheckTestbed(paper, point));
     for (const LiveComparison& one : ComparisonsOf(paper)) {

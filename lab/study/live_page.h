@@ -23,8 +23,8 @@ struct LiveComparison {
 [[nodiscard]] std::vector<LiveComparison> ComparisonsOf(const Paper& paper);
 
 // Returns kInvalid, as one line with file and line, for papers whose comparisons cannot be run or kept: a testbed that
-// is missing, is no file beside the paper's, or is given for local runs; and two points of which one would overwrite
-// what the other has left. Requires: live papers.
+// is missing, is not a file beside the paper's, or is given for local runs; and two points whose results would
+// overwrite each other. Requires: live papers.
 [[nodiscard]] Status CheckLive(const std::vector<Paper>& papers);
 
 // Returns lines for a shell that make each testbed, run what has not been run yet, and take the testbed down.
@@ -38,9 +38,9 @@ struct LivePage {
   std::vector<std::string> missing;             // names of comparisons that have no results
   std::vector<std::string> left_alone;          // names of papers and tables for which nothing was made
 };
-// Makes the tables of these papers from the results in `directory`. A paper of which nothing has been run has none; a
-// paper with tables of its own has none either if some of it has not been run. The table `live-and-simulated` is made
-// if all papers that `page` has tables of are given and have been run. Fails as LiveResults does.
+// Makes the tables of these papers from the results in `directory`. A paper without results gets no table, nor does a
+// paper with tables of its own if some of its results are missing. The table `live-and-simulated` is made if all papers
+// with tables on `page` are given and have all results. Fails as LiveResults does.
 [[nodiscard]] Result<LivePage> MakeLivePage(std::vector<Paper> papers, const std::string& directory,
                                             const std::string& page);
 

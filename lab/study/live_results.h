@@ -1,5 +1,5 @@
-// LiveResults: what a directory holds of comparisons that were made live, one directory each: comparison.json and
-// jobs.csv (docs/schedulers/comparing.md). Thread rule: one thread.
+// LiveResults: the results of live comparisons, each in a directory of its own: comparison.json and jobs.csv
+// (docs/schedulers/comparing.md). Thread rule: one thread.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ class LiveResults {
  public:
   explicit LiveResults(std::string directory) : directory_(std::move(directory)) {}
 
-  // Returns the document of this comparison; null if it has not been made. Returns kCorrupt if it is no document of a
-  // comparison, or if a ratio in it is another than its runs give.
+  // Returns the document of this comparison; null if it has not been made. Returns kCorrupt if it is not the document
+  // of a comparison, or if a ratio in it differs from that of its runs.
   [[nodiscard]] Result<const nlohmann::ordered_json*> Document(const std::string& name);
 
   // Returns the jobs of the first run of a scheduler with this seed, of the comparison: classes, times and places.

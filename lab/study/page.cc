@@ -87,7 +87,7 @@ Result<std::string> ReadPage(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    return Invalid(path + ": the page is no regular file");
+    return Invalid(path + ": the page is not a regular file");
   return ReadWholeFile(path);
 }
 

@@ -24,8 +24,8 @@ using PageTables = std::map<std::string, std::string>;
 // Lines end in a newline, or in a carriage return and a newline; the last one may end in neither.
 [[nodiscard]] Result<std::string> PutTables(const std::string& page, const PageTables& tables);
 
-// Returns the text of the page at this path; kInvalid if it is no regular file, whose reading might never end. Also
-// returns the errors of reading it.
+// Returns the text of the page at this path; kInvalid if it is not a regular file, since reading one might never end.
+// Also returns the errors of reading it.
 [[nodiscard]] Result<std::string> ReadPage(const std::string& path);
 // Returns kInvalid if the page at this path has not the marks of exactly these tables, as PutTables says, and the
 // errors of ReadPage.

@@ -48,7 +48,7 @@ toml::table* ClassOf(toml::table& workload, const std::string& name) {
   return nullptr;
 }
 
-// Returns why the key cannot be changed at a point; none if it is of the workload.
+// Returns the reason why the key cannot be changed at a point; none if it can.
 std::optional<std::string> NotOfWorkload(const std::string& key) {
   const std::string root = key.substr(0, key.find('.'));
   if (root == "settings")
@@ -74,7 +74,7 @@ std::string NotPlain(const std::string& name) {
          " is not made of letters, digits, \".\", \"_\", \"+\", \"-\" and \"=\", or begins with \".\" or \"-\"";
 }
 
-// Returns why a page cannot have the text; none if it can.
+// Returns the reason why a page cannot have the text; none if it can.
 std::optional<std::string> NotForPage(const std::string& text) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
   if (std::any_of(text.begin(), text.end(), is_control)) return Quote(text) + " has a control character or newline";
@@ -102,7 +102,8 @@ Status Apply(const std::string& key, const toml::node& value, toml::table* workl
   for (; next + 1 < parts.size(); ++next) {
     if (!at->contains(parts[next])) at->insert(parts[next], toml::table{});
     toml::table* inner = (*at)[parts[next]].as_table();
-    if (inner == nullptr) return Invalid(Quote(key) + " leads through " + Quote(parts[next]) + ", which is no section");
+    if (inner == nullptr)
+      return Invalid(Quote(key) + " leads through " + Quote(parts[next]) + ", which is not a section");
     at = inner;
   }
   if (next == 0 && (value.is_table() || value.is_array_of_tables()))
@@ -289,7 +290,7 @@ class Reader {
     section.Fail(key, "there is no " + what + ' ' + Quote(name) + (near ? "; did you mean " + *near + "?" : ""));
   }
 
-  // Reads what a scheduler is set to: [settings] of all, with the variant's own on top.
+  // Reads the settings of a scheduler: [settings] for all, overridden by the variant's own.
   void SetUp(TomlSection& section, std::string_view key, const toml::table* own, sched::Variant* variant) {
     toml::table settings;
     if (const toml::table* all = table_["settings"].as_table()) settings = *all;
@@ -451,7 +452,7 @@ class Reader {
     const toml::array* each = value.as_array();
     const std::optional<std::string> text =
         WordOf(each != nullptr && keys.size() > 1 && !each->empty() ? *each->get(0) : value);
-    if (!text) return fail("a value that is no text or number; give the points `labels`");
+    if (!text) return fail("a value that is neither a text nor a number; give the points `labels`");
     point->label = *text;
     return true;
   }
@@ -498,7 +499,7 @@ class Reader {
     }
   }
 
-  // Of a live paper, a point of a sweep has a workload file of its own.
+  // In a live paper each point of a sweep has a workload file of its own.
   [[nodiscard]] bool IsWrittenElsewhere(const Point& point) const {
     return paper_.where != Where::kSimulated && !point.sweep.empty();
   }
@@ -548,7 +549,8 @@ class Reader {
     return words;
   }
 
-  // The place of a word for a message: its key, if the section has it itself; all of `against` are told of there.
+  // The place of a word for a message: its key, if the section has it itself; errors in `against` are reported at
+  // `against`.
   static std::string_view KeyOf(const TomlSection& section, std::string_view key, bool theirs) {
     const std::string_view at = theirs ? "against" : key;
     return section.Has(at) ? at : "";
@@ -596,7 +598,7 @@ class Reader {
     if (operand.metric == nullptr) {
       Unknown(section, key("metric"), "metric", *words.metric, FigureKeys());
     } else if (!of_class.empty() && !IsOfJobs(*operand.metric)) {
-      section.Fail(key("class"), *words.metric + " is of the cluster; it cannot be told of one class");
+      section.Fail(key("class"), *words.metric + " is a metric of the whole cluster; it has no value for one class");
     } else if (!of_class.empty() && std::find(classes_.begin(), classes_.end(), of_class) == classes_.end()) {
       Unknown(section, key("class"), "class of jobs", of_class, classes_);
     }
@@ -621,19 +623,19 @@ class Reader {
     if (words.against) reckoning.theirs = Resolve(section, Or(words.theirs, words.ours), true);
     if (!section.ok()) return reckoning;
     if (words.against == (reckoning.as == As::kValue))
-      section.Fail("against", words.against ? "a value is not against anything; say `as`, such as ratio"
-                                            : "is missing: what it is compared with");
+      section.Fail("against", words.against ? "a plain value is not compared with anything; say `as`, such as ratio"
+                                            : "is missing: the other side of the comparison");
     if (reckoning.ours.size() > 1 && !words.over)
       section.Fail("point", "is missing; a figure over all points of a sweep says `over`, such as mean");
     if (words.against && reckoning.theirs.size() != reckoning.ours.size())
-      section.Fail("against", "has other points than what it is compared with");
+      section.Fail("against", "has other points than its counterpart");
     CheckDraws(section, reckoning);
     if (!section.ok()) return reckoning;
     reckoning.scale = ScaleOf(section, *reckoning.ours.front().metric, words);
     return reckoning;
   }
 
-  // Both sides are of the same seeds only if their points have as many draws.
+  // Both sides have the same seeds only if their points have equally many draws.
   void CheckDraws(TomlSection& section, const Reckoning& reckoning) {
     for (std::size_t i = 0; section.ok() && i < reckoning.theirs.size(); ++i) {
       const std::uint32_t ours = paper_.points[reckoning.ours[i].point].draws;
@@ -659,7 +661,8 @@ class Reader {
     const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits), fits);
     if (unit != std::end(kUnits)) return unit->scale;
     if (words.unit)
-      section.Fail(section.Has("unit") ? "unit" : "", Quote(*words.unit) + " is no unit of " + std::string(metric.key));
+      section.Fail(section.Has("unit") ? "unit" : "",
+                   Quote(*words.unit) + " is not a unit of " + std::string(metric.key));
     return 1;
   }
 
@@ -742,7 +745,7 @@ class Reader {
     std::string head;
     section.Text("id", &table.id), section.Text("title", &table.title), section.Text("head", &head);
     const auto same = [&](const PaperTable& other) { return other.id == table.id; };
-    if (table.id.empty() || table.id == "claims") section.Fail("id", "is missing, or is that of the claims");
+    if (table.id.empty() || table.id == "claims") section.Fail("id", "is missing, or is the id of the table of claims");
     if (!IsPlain(table.id)) section.Fail("id", NotPlain(table.id));
     if (std::any_of(paper_.tables.begin(), paper_.tables.end(), same))
       section.Fail("id", "there are two tables of this id");
@@ -880,7 +883,7 @@ Result<bool> IsPaper(std::string_view text, const std::string& file_name) {
 }
 
 Result<Paper> ParsePaper(std::string_view text, const std::string& file_name) {
-  // What the workload itself says wrong is told with its line; the texts of the points have no lines.
+  // Errors in the workload itself are reported with their line; the texts of the points have no lines.
   MILLRACE_ASSIGN(const SimulationFile whole, ParseSimulationAt(file_name, text, {}));
   MILLRACE_TRY(CheckClasses(whole.live.classes));
   MILLRACE_ASSIGN(const toml::table table, ParseToml(text, file_name));

@@ -39,7 +39,7 @@
 
 namespace millrace::sim::experiments {
 
-// Where the runs take place.
+// The place of the runs.
 enum class Where : std::uint8_t { kSimulated, kLocal, kTestbed };
 
 // One variation of the workload. A paper without sweeps has one point, which is its workload.
@@ -51,7 +51,7 @@ struct Point {
   std::string testbed = {};                    // the testbed file of a live run
 };
 
-// What is measured, at one point under one scheduler; under several, the least of them.
+// A measured quantity, at one point under one scheduler; under several, the least of them.
 struct Operand {
   const compare::Metric* metric = nullptr;
   std::string job_class = {};  // empty: all jobs
@@ -61,10 +61,11 @@ struct Operand {
 
 // kNoMore: the share of the draws in which ours is not above theirs, by more than a thousandth.
 enum class As : std::uint8_t { kValue, kRatio, kLess, kMore, kDifference, kNoMore };
-// How the figures of a sweep's points become one.
+// The way in which the figures of a sweep's points become one.
 enum class Over : std::uint8_t { kMean, kLeast, kMost };
 
-// How a figure of ours is computed: for each of the points, `ours` alone or against `theirs`; then over the points.
+// The computation of one of our figures: for each of the points, `ours` alone or against `theirs`; then over the
+// points.
 struct Reckoning {
   As as = As::kValue;
   Over over = Over::kMean;
@@ -105,7 +106,7 @@ struct Paper {
   Where where = Where::kSimulated;
   std::vector<sched::Variant> schedulers;
   std::uint32_t seeds = 10;
-  std::string draw = "run";            // what a draw is called: "20 schedules"
+  std::string draw = "run";            // the name of a draw, as in "20 schedules"
   bool slowdowns = false;              // some figure needs the jobs' times alone
   std::vector<std::string> workloads;  // texts of workload files
   std::vector<Point> points;

@@ -1,4 +1,5 @@
-// RunPaper: simulates what the tables and claims of a paper's file ask for, and fills them in. Thread rule: any thread.
+// RunPaper: runs the simulations that the tables and claims of a paper's file need, and fills them in. Thread rule: any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace millrace::sim::experiments {
 
-// Where the figures of one seed come from.
+// The source of the figures of one seed.
 class FigureSource {
  public:
   virtual ~FigureSource() = default;

@@ -12,7 +12,7 @@
 namespace millrace::sim::experiments {
 namespace {
 
-// What a thread throws would end the process.
+// An exception that leaves a thread would end the process.
 Result<Findings> RunAndCatch(const RunOneSeed& run_one, const Options& options) {
   try {
     return run_one(options);

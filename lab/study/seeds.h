@@ -10,7 +10,7 @@
 
 namespace millrace::sim::experiments {
 
-// Returns what comes out for one seed. It is called by several threads at once.
+// Returns the findings for one seed. It is called by several threads at once.
 using RunOneSeed = std::function<Result<Findings>(const Options& options)>;
 
 // Runs it with the seeds options.seed, options.seed + 1, ... Returns the findings in the order of the seeds, or the

@@ -12,7 +12,7 @@ std::string Digits(double value, int decimals) {
   char buffer[64];
   std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value);
   std::string text = buffer;
-  // What rounds to nothing has no sign.
+  // A number that rounds to 0 has no sign.
   if (text.front() == '-' && text.find_first_of("123456789") == std::string::npos) text.erase(0, 1);
   return text;
 }
@@ -112,7 +112,7 @@ std::string Verdict(const Expected& expected, const Estimate& ours) {
   const bool below = ours.high < expected.low;
   if (!expected.none.has_value()) return below ? "lower" : "higher";
   if (ours.low <= *expected.none && *expected.none <= ours.high) return "none";
-  // Which side of `none` the effect of the paper lies on.
+  // The side of `none` on which the effect of the paper lies.
   const bool rising = expected.low > *expected.none;
   const bool opposite = rising ? ours.high < *expected.none : ours.low > *expected.none;
   if (opposite) return "no, opposite";

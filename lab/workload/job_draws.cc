@@ -14,7 +14,7 @@ std::uint64_t Bytes(double value) { return static_cast<std::uint64_t>(std::clamp
 std::size_t Count(double value, std::uint32_t most) {
   return static_cast<std::size_t>(std::clamp(std::round(value), 0.0, static_cast<double>(most)));
 }
-// Returns so many times the number, but at least 1 of what there is.
+// Returns the number times the factor, but at least 1 if the number is above 0.
 double Scaled(double number, double factor) {
   return factor == 1 || number <= 0 ? number : std::max(1.0, std::round(number) * factor);
 }

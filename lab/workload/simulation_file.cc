@@ -37,7 +37,7 @@ void Override(const Overrides& overrides, Shape* shape) {
   if (shape->racks == 0) shape->racks = std::max((shape->nodes + kNodesOfRack - 1) / kNodesOfRack, shape->datacenters);
 }
 
-// Reads what a node has, for all nodes or for the nodes of one group.
+// Reads the slots and machine of a node, for all nodes or for the nodes of one group.
 void ReadNode(TomlSection& section, NodeSpec* node) {
   section.Integer("map_slots", &node->slots.maps, 0, sched::kMaxSlots);
   section.Integer("reduce_slots", &node->slots.reduces, 0, sched::kMaxSlots);
@@ -70,7 +70,7 @@ void ReadGroups(TomlSection& section, ClusterSpec* cluster) {
   if (const Status fit = MachinesOf(*cluster).status(); !fit.ok()) section.Fail("groups", fit.message());
 }
 
-// Checks what the file itself says; what replaces it on the command line is cut to what there is.
+// Checks the file itself; values from the command line are clamped to the cluster.
 void CheckShape(TomlSection& section, const Shape& shape) {
   const auto more = [&section](const char* what, std::uint32_t are, std::uint32_t most, const char* of) {
     if (section.ok() && are > most)

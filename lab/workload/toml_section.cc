@@ -238,7 +238,7 @@ std::vector<std::pair<std::string, TomlSection>> TomlSection::Named(std::string_
   for (const auto& [name, value] : *node->as_table()) {
     const std::string path = (name_.empty() ? "" : name_ + ".") + std::string(key) + "." + std::string(name.str());
     if (!value.is_table()) {
-      Fail(key, Quote(name.str()) + " is no table; [" + path + "] makes one");
+      Fail(key, Quote(name.str()) + " is not a table; [" + path + "] makes one");
       return sections;
     }
     sections.emplace_back(std::string(name.str()), TomlSection(*value.as_table(), path, file_name_, failure_));

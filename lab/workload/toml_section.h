@@ -51,7 +51,7 @@ class TomlSection {
   void Draws(std::string_view key, Unit unit, Distribution* field);
   void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
 
-  // Returns the node of this key, for what no other call reads; null if it is absent.
+  // Returns the node of this key, for values that no other call reads; null if it is absent.
   [[nodiscard]] const toml::node* Node(std::string_view key) { return Ask(key); }
   [[nodiscard]] const toml::table& table() const { return table_; }
 

@@ -43,8 +43,8 @@ struct SimJob {
   // sleeps, or makes up its input.
   std::vector<std::vector<NodeId>> replicas;
   std::vector<SimReduce> reduces;  // empty: map only
-  // How many cores a task keeps busy while it computes, if it has them all; 0: it sleeps. Used only where the cluster's
-  // cores are limited.
+  // The number of cores that a task keeps busy while it computes, if it has them all; 0: it sleeps. Used only where the
+  // cluster's cores are limited.
   double map_cores = 1;
   double reduce_cores = 1;
   double slow_start = 0.05;
@@ -65,8 +65,8 @@ struct Placement {
     kDfs,     // first replica anywhere, second in another rack, third in the second's rack, more anywhere (dfs/name)
     kRandom,  // distinct nodes, uniformly
     kSpread,  // over as many datacenters as possible, anywhere within them
-    // Each node holds the block with the same probability, whatever others do; `replication` is what there is on
-    // average.
+    // Each node holds the block with the same probability, whatever others do; `replication` is the average number of
+    // replicas.
     kIndependent,
   };
   Kind kind = Kind::kDfs;

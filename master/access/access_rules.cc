@@ -44,19 +44,20 @@ class AccessReader {
                                                       : "docs/operate/security.md says what an access file may have"));
   }
   [[nodiscard]] Status WrongName(const TomlEntry& entry, const std::string& name) const {
-    return Fail(entry, Quote(name) +
-                           " is no name: names have 1 to 48 letters, digits and . _ - @ + and begin with a letter or a "
-                           "digit");
+    return Fail(entry,
+                Quote(name) +
+                    " is not a name: names have 1 to 48 letters, digits and . _ - @ + and begin with a letter or a "
+                    "digit");
   }
   [[nodiscard]] Status CheckList(const TomlEntry& entry) const {
     if (entry.kind == Kind::kList) return Status::Ok();
-    return Fail(entry, "is no list of names; write [\"ann\", \"@group\"]");
+    return Fail(entry, "is not a list of names; write [\"ann\", \"@group\"]");
   }
 
   Status ReadGroup(const TomlEntry& entry) {
     if (entry.path[0] != kGroups) return Status::Ok();
     if (entry.path.size() == 1) {
-      return entry.kind == Kind::kTable ? Status::Ok() : Fail(entry, "is no section; write [groups]");
+      return entry.kind == Kind::kTable ? Status::Ok() : Fail(entry, "is not a section; write [groups]");
     }
     const std::string& group = entry.path[1];
     if (!tls::IsName(group)) return WrongName(entry, group);
@@ -65,7 +66,7 @@ class AccessReader {
     AccessRules::Names& members = groups_[group];
     for (const std::string& name : entry.items) {
       if (name.starts_with('@') || name == kEverybody) {
-        return Fail(entry, Quote(name) + " is no user: a group has users alone");
+        return Fail(entry, Quote(name) + " is not a user: a group has users alone");
       }
       if (!tls::IsName(name)) return WrongName(entry, name);
       members.insert(name);
@@ -86,14 +87,14 @@ class AccessReader {
 
   Status ReadPool(const TomlEntry& entry) {
     if (entry.path.size() == 1) {
-      return entry.kind == Kind::kTable ? Status::Ok() : Fail(entry, "is no section; write [pools.NAME]");
+      return entry.kind == Kind::kTable ? Status::Ok() : Fail(entry, "is not a section; write [pools.NAME]");
     }
     const std::string& name = entry.path[1];
     if (name.empty() || name.size() > kLongestName) {
       return Fail(entry, "the name of a pool has 1 to " + std::to_string(kLongestName) + " bytes");
     }
     if (entry.path.size() == 2 && entry.kind != Kind::kTable) {
-      return Fail(entry, "is no section; write [pools." + Printable(name) + "]");
+      return Fail(entry, "is not a section; write [pools." + Printable(name) + "]");
     }
     AccessRules::Pool& pool = name == kEverybody ? rules_.all_ : rules_.pools_[name];
     if (entry.path.size() == 2) return Status::Ok();
@@ -121,7 +122,7 @@ class AccessReader {
     } else if (name.starts_with('@')) {
       const auto group = groups_.find(name.substr(1));
       if (group == groups_.end()) {
-        return Fail(entry, Quote(name) + " is no group; [groups] has " + (groups_.empty() ? "none" : GroupNames()));
+        return Fail(entry, Quote(name) + " is not a group; [groups] has " + (groups_.empty() ? "none" : GroupNames()));
       }
       people->users.insert(group->second.begin(), group->second.end());
     } else if (tls::IsName(name)) {

@@ -68,7 +68,7 @@ std::string AuditLog::problem() const {
                        why_.message());
   }
   if (file_ && !file_->rotation().ok()) {
-    return fmt::format("the audit log is full and grows on: {}", file_->rotation().message());
+    return fmt::format("the audit log is full and keeps growing: {}", file_->rotation().message());
   }
   return {};
 }

@@ -88,7 +88,7 @@ std::uint64_t FileSystem::BytesToSetReplication(std::string_view path) const {
   return SpareLog::BytesOf(names_.Stored(path));
 }
 
-// What was synced of it may become visible, with directories on its way.
+// The synced data of the file may become visible, in directories that have to be made.
 std::uint64_t FileSystem::BytesToAbandon(dfs::FileId file) const {
   constexpr std::uint64_t kBytesOfAFile = 1024, kBytesOfABlock = 64;
   const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
@@ -281,7 +281,7 @@ std::uint64_t FileSystem::WritesTo(NodeId node) const {
       }
       if (targets != nullptr && std::ranges::find(*targets, node) == targets->end()) continue;
       const bool under_way = targets != nullptr && pipeline != pipelines_.end() && pipeline->second.id == block;
-      // Those that it has said to have are among BlockManager::LeftToDrain.
+      // Blocks that the node has reported are among BlockManager::LeftToDrain.
       if (!blocks_.Holds(node, block) && (under_way || !blocks_.ExpectedElsewhere(node, block))) ++writes;
     }
   }

@@ -9,7 +9,7 @@
 namespace millrace::master {
 namespace {
 
-// Who reports whom.
+// The pairs of nodes of which the first reports the second.
 class Reports {
  public:
   explicit Reports(const std::vector<NodeSigns>& nodes) : nodes_(nodes.size()) {
@@ -70,7 +70,7 @@ Diagnosis OutOfReachOf(NodeId node, const Reports& reports) {
           by >= names ? std::to_string(by) + of + " cannot reach it" : "it cannot reach " + std::to_string(names) + of};
 }
 
-// Whether some other node that does not ail has slots of each kind that this one has.
+// Returns true if some other node that does not ail has slots of each kind that this one has.
 bool OthersServe(const NodeSigns& node, const std::vector<NodeSigns>& nodes,
                  const std::map<NodeId, Diagnosis>& ailing) {
   const auto serves = [&](std::uint32_t NodeSigns::*slots) {
@@ -141,7 +141,7 @@ std::vector<NodeJudge::Suspect> NodeJudge::OutOfReach(const std::vector<NodeSign
 }
 
 const std::map<NodeId, Diagnosis>& NodeJudge::Judge(const std::vector<NodeSigns>& nodes, Micros now) {
-  // What is out of reach comes before what is slow. Those that ail already come before others that are as bad, so that
+  // Nodes out of reach come before slow ones. Those that ail already come before others that are as bad, so that
   // no two take turns.
   std::vector<Suspect> suspects;
   for (std::vector<Suspect> alike : {OutOfReach(nodes), Slow(nodes)}) {

@@ -25,7 +25,7 @@ Writing RoomWatch::Look(const Room& room) {
 std::string RoomWatch::Line() const {
   return "the master's disk is full: " + directory_ + " has " + FormatBytes(room_.free) +
          " free and the master wants " + FormatBytes(std::max(reserve_ + margin_, room_.needed)) +
-         " (master.reserved_bytes, and an eighth); it is read-only, and goes on by itself when there is room";
+         " (master.reserved_bytes, and an eighth); it is read-only until there is room again";
 }
 
 }  // namespace millrace::master

@@ -34,7 +34,7 @@ kj::Promise<void> ReadInto(kj::AsyncIoStream& stream, std::string& bytes) {
   });
 }
 
-// Resolves to what the answer says; rejects if none comes that makes sense.
+// Resolves to the answer's contents; rejects if no valid answer comes.
 kj::Promise<Status> Ask(kj::Promise<kj::Own<kj::AsyncIoStream>> dialed, std::string request) {
   const auto question = std::make_shared<Question>();
   question->request = std::move(request);
@@ -115,8 +115,8 @@ kj::Promise<void> AskIncarnation(rpc::Dialer& dialer, kj::Timer& timer, const Wo
   const bool says = worker.release.protocol >= kIncarnationsSince;
   const auto refuse = [address](const std::string& why) {
     return rpc::ToException(Invalid("the worker says that it is at " + address +
-                                    ", and it is not the one that answers there (" + why +
-                                    "); set worker.host and worker.port to what leads to it"));
+                                    ", but another process answers there (" + why +
+                                    "); set worker.host and worker.port to an address that leads to it"));
   };
   return rpc::WithDeadline(timer, kDialLimit, "ask who is at " + address, kj::mv(asked))
       .then(

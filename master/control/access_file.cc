@@ -13,7 +13,7 @@ Status AccessFile::Load(const KeyValueStore& store, Micros now, bool binds) {
   if (taken.ok()) return taken;
   if (binds && file_.in_force() == CheckedFile::InForce::kNothing) {
     return Invalid(taken.message() +
-                   "; nothing that it said before is known, and no rights are given by guess: mend it "
+                   "; none of its earlier contents are known, and rights are not guessed: mend it "
                    "(`millrace access check` reads it without a master)");
   }
   log_->error("{}", Line());

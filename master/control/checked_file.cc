@@ -67,7 +67,7 @@ std::unique_ptr<WatchedFile> WatchFile(std::string path) { return std::make_uniq
 Status CheckedFile::Start(const KeyValueStore& store, Micros now, const Take& take) {
   if (file_ == nullptr) return Status::Ok();
   if (const Result<std::optional<std::string>> record = store.Get(key_); record.ok() && *record) {
-    // One that is not understood is no copy, and no reason not to start.
+    // A copy that is not understood is ignored, and does not prevent a start.
     if (Result<FileRecord> kept = ReadFields<FileRecord>(**record, key_, kFileRecord); kept.ok()) {
       if (kept->has_copy) copy_ = std::move(kept->copy);
       taken_ = kept->taken;
@@ -110,12 +110,12 @@ void CheckedFile::Keep(WriteBatch* batch) {
 
 std::string CheckedFile::Line(const std::string& otherwise) const {
   if (problem_.empty()) return {};
-  const std::string refused = "is refused since " + tls::TimeText(refused_) + ": " + problem_ + "; ";
+  const std::string refused = "has been refused since " + tls::TimeText(refused_) + ": " + problem_ + "; ";
   switch (in_force_) {
     case InForce::kFile:
-      return refused + "what it said before stays in force";
+      return refused + "its earlier contents stay in force";
     case InForce::kCopy:
-      return refused + "in force is the copy of what it said on " + tls::TimeText(taken_);
+      return refused + "a copy is in force, of its contents on " + tls::TimeText(taken_);
     case InForce::kNothing:
       break;
   }

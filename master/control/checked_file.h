@@ -50,7 +50,7 @@ class CheckedFile {
   // Puts the file's text in force if it has changed. Returns the outcome, or nothing if the text has not changed.
   // Requires: Poll is called now and then.
   std::optional<Status> Poll(Micros now, const Take& take);
-  // Returns whether Keep has something to write: a text that came into force, or the time at which the file was first
+  // Returns true if Keep has something to write: a text that came into force, or the time at which the file was first
   // refused.
   [[nodiscard]] bool unkept() const { return unkept_; }
   void Keep(WriteBatch* batch);

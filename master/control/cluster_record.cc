@@ -43,7 +43,8 @@ Status NoCluster(const std::string& directory) {
 Result<std::string> ReadClusterId(const KeyValueStore& store) {
   MILLRACE_ASSIGN(std::optional<std::string> id, store.Get(kKey));
   if (!id.has_value()) return NotFound("the database holds no cluster id");
-  if (!IsClusterId(*id)) return Corrupt("the database's cluster id " + Quote(*id) + " is none; restore the database");
+  if (!IsClusterId(*id))
+    return Corrupt("the database's cluster id " + Quote(*id) + " is not valid; restore the database");
   return *std::move(id);
 }
 

@@ -16,7 +16,7 @@
 
 namespace millrace::master {
 
-// Who a master is.
+// The identity of a master.
 struct Identity {
   std::string cluster;  // base/cluster_id.h
   Release release;

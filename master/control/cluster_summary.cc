@@ -72,13 +72,14 @@ std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
   const NodeStand& stand = node.stand;
   const Clearance clearance = ClearanceOf(stand);
   if (!stand.blocks_left) return line + ": it has not listed its blocks yet";
-  if (clearance == Clearance::kUnknown) return line + ": what is elsewhere too is not known yet";
+  if (clearance == Clearance::kUnknown) return line + ": it is not known yet what other nodes have, too";
   if (clearance == Clearance::kHeld)
-    return line + ": it has too many blocks that no file has; `millrace node list` says more";
+    return line + ": it has too many blocks that belong to no file; `millrace node list` says more";
   if (clearance == Clearance::kDoubt)
-    return line + ": its trash, or what no file has, may be all that is left of files that the database has lost";
+    return line +
+           ": its trash, or blocks that belong to no file, may be the last copies of files that the database has lost";
   const bool copied = clearance == Clearance::kYes || (clearance == Clearance::kTasks && stand.outputs == 0);
-  line += copied ? ": everything on it is elsewhere too"
+  line += copied ? ": other nodes have everything that it has"
                  : ": " + Count(*stand.blocks_left + stand.writes, "block", "blocks") + " and " +
                        Count(stand.outputs, "map output", "map outputs") + " are still to be copied";
   return stand.tasks == 0 ? line : line + ", " + Count(stand.tasks, "task is", "tasks are") + " to end";
@@ -120,8 +121,8 @@ std::vector<Notice> FaultsOf(const ClusterSummary& summary) {
   }
   if (summary.live > 0 && summary.draining == summary.live) {
     add(NoticeCode::kAllDraining,
-        "every live node is being decommissioned or leaves: no task is launched; `millrace node recommission` puts one "
-        "back that does not leave");
+        "every live node is being decommissioned or leaves: no task is launched; `millrace node recommission` puts "
+        "back one that is not leaving");
   }
   if (summary.live > 0 && summary.map_slots == 0) {
     add(NoticeCode::kNoMapSlots, "no live node has a map slot: no job can run; raise worker.map_slots");
@@ -155,9 +156,8 @@ void WarnOfBlocks(const ClusterSummary& summary, std::vector<Notice>* warnings) 
             "with `millrace fs setrep`");
   }
   if (blocks.nodes_held > 0) {
-    add(NoticeCode::kUnknownBlocks,
-        Count(blocks.nodes_held, "node has", "nodes have") +
-            " too many blocks that no file has to be right; `millrace node list` says more");
+    add(NoticeCode::kUnknownBlocks, Count(blocks.nodes_held, "node has", "nodes have") +
+                                        " too many blocks that belong to no file; `millrace node list` says more");
   }
 }
 

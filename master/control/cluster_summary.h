@@ -30,7 +30,7 @@
 
 namespace millrace::master {
 
-// What a summary is made of.
+// The inputs of a summary.
 struct SummaryParts {
   const Identity& identity;
   const MasterClock& clock;

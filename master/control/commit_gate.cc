@@ -51,7 +51,7 @@ kj::Promise<void> CommitGate::Pass(WriteBatch batch) {
   return synced_.addBranch();
 }
 
-// Commits even if nothing has waited: whoever waits may wait for what was released before and is not on disk yet.
+// Commits even if nothing has waited: a waiting call may need steps that were released earlier and are not on disk yet.
 kj::Promise<void> CommitGate::PassWaiting() {
   spendable_ -= std::min(spendable_, SpareLog::BytesOf(waiting_));
   for_lazy_ = std::min(for_lazy_, spendable_);

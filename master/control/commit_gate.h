@@ -43,13 +43,13 @@ class CommitGate {
   // While it holds, lets batches through in order, as long as they fit into this many bytes (SpareLog::BytesOf).
   // Batches that nobody waits for may take only the first half. Requires: the promise of Hold has resolved.
   void Spend(std::uint64_t bytes);
-  // Returns whether a batch of this many bytes would be let through if somebody waited for it.
+  // Returns true if a batch of this many bytes would be let through if somebody waited for it.
   [[nodiscard]] bool CanSpend(std::uint64_t bytes) const;
   [[nodiscard]] std::uint64_t spendable() const { return spends_ ? spendable_ : 0; }
   // Opens the gate: all that waits is written as one batch, before any later step.
   void Release();
   [[nodiscard]] bool holds() const { return holds_; }
-  // Returns whether this step waits until the gate is opened.
+  // Returns true if this step waits until the gate is opened.
   [[nodiscard]] bool HoldsBack(std::uint64_t step) const { return holds_ && step > passed_; }
 
  private:

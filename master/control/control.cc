@@ -156,10 +156,10 @@ kj::Promise<void> Control::Clockwork() {
 }
 
 // A master that stood still (stopped, migrated or swapped out) has heard nobody, and must not take that for silence.
-// What was sent meanwhile is read before the next tick.
+// Messages that were sent meanwhile are read before the next tick.
 void Control::Tick(Micros late) {
   if (late > config_.heartbeat) {
-    seams_.log->warn("the master stood still for {} ms: all deadlines move out by that", late / kMillisecond);
+    seams_.log->warn("the master was stalled for {} ms: all deadlines are extended by that", late / kMillisecond);
     clock_.StoodStill(late);
     return;
   }
@@ -189,7 +189,7 @@ void Control::NoteMovedReplicas() {
   if (!step.batch.empty()) steps_.FinishLazily(std::move(step));
 }
 
-// What came into force is on disk soon after, for the next start.
+// The new contents are on disk soon after, for the next start.
 void Control::KeepCopies() {
   if (!scheduler_file_.unkept() && !access_file_.unkept()) return;
   Step step = steps_.Begin();

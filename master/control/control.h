@@ -2,10 +2,10 @@
 // the store, and drives the work that comes from time (liveness, leases, copies of blocks, files of the operator).
 //
 // The parts run on one strand, without locks. A call of a service takes the parts that it needs; what it changes is one
-// step (steps.h). No part knows Control, and a part knows only parts that were made before it; the dispatcher alone
-// tells of its outcomes by functions. Capabilities of peers may outlive the parts (Steps::self). Thread rule: the
-// control thread. Clocks, store, log and connections are passed in, so that a whole cluster runs in one thread under
-// driven time.
+// step (steps.h). No part knows Control, and a part knows only parts that were made before it; only the dispatcher
+// reports outcomes, by functions. Capabilities of peers may outlive the parts (Steps::self). Thread rule: the control
+// thread. Clocks, store, log and connections are passed in, so that a whole cluster runs in one thread under driven
+// time.
 #pragma once
 
 #include <kj/async.h>
@@ -80,8 +80,8 @@ struct ControlDependencies {
   // The store's spare log. While the disk has no room, the changes that make room go there. Without a spare log they
   // are refused.
   SpareRoom* spare = nullptr;
-  // Whether to check, with `dialer`, that the process that registers as a worker is the one that answers at the
-  // worker's address. With TLS the worker's certificate is enough.
+  // If true, checks with `dialer` that the process that registers as a worker is the one that answers at the worker's
+  // address. With TLS the worker's certificate is enough.
   bool asks_workers = false;
   // Returns why the second copy of the database is not kept; "" if it is. Without this function there is no second
   // copy.

@@ -39,7 +39,7 @@ void DatabaseAge::EndDoubt() {
   Step step = steps_.Begin();
   if (!doubt_.EndIfOver(step.now, &step.batch)) return;
   files_.SetDoubt(false);
-  log_->info("the database is no longer held to be older than what clients were told (master.doubt)");
+  log_->info("the database is no longer in doubt (master.doubt)");
   steps_.FinishLazily(std::move(step));
 }
 

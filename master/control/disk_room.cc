@@ -8,7 +8,7 @@ bool DiskRoom::Look() {
   if (look_at_ == nullptr) return false;
   const Result<Room> room = look_at_();
   if (!room.ok()) {
-    log_->warn("the room of the master's disk is not known: {}", room.status().message());
+    log_->warn("the free space of the master's disk is not known: {}", room.status().message());
     return false;
   }
   const Writing before = watch_.writing();
@@ -16,7 +16,7 @@ bool DiskRoom::Look() {
   if (now == before) return false;
   if (now == Writing::kNothing) HoldCommits();
   if (now == Writing::kAll) {
-    log_->info("the master's disk has room again: changes are taken");
+    log_->info("the master's disk has room again: changes are accepted");
   } else {
     log_->warn("{}; {}", Line(), now == Writing::kNothing ? "jobs wait" : "what runs goes on");
   }
@@ -40,8 +40,8 @@ Status DiskRoom::CheckChange() const { return watch_.writing() == Writing::kAll 
 Status DiskRoom::CheckMakesRoom(std::uint64_t bytes) const {
   if (watch_.writing() == Writing::kAll) return Status::Ok();
   if (Held() ? commits_.CanSpend(bytes) : bytes <= watch_.left()) return Status::Ok();
-  return NoSpace(Line() + "; this takes about " + FormatBytes(bytes) + " there, and no more than " +
-                 FormatBytes(Held() ? commits_.spendable() : watch_.left()) + " are left for what makes room");
+  return NoSpace(Line() + "; this takes about " + FormatBytes(bytes) + " there, and only " +
+                 FormatBytes(Held() ? commits_.spendable() : watch_.left()) + " are left for changes that make room");
 }
 
 Status DiskRoom::CheckGoingOn() const { return Held() ? Busy(Line()) : Status::Ok(); }

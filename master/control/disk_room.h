@@ -34,7 +34,7 @@ class DiskRoom {
         tasks_(tasks),
         log_(std::move(log)) {}
 
-  // Returns whether the disk can be looked at, so that Look is to be called now and then.
+  // Returns true if the free space of the disk can be read; Look is then to be called now and then.
   [[nodiscard]] bool watched() const { return look_at_ != nullptr; }
   // Looks at the disk, and holds or releases the commits. Returns true if they were held until now: then what has
   // waited for room goes on.

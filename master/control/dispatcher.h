@@ -26,8 +26,8 @@ class Dispatcher {
  public:
   using Refused = std::function<void(NodeId node, const AttemptId& attempt, const std::string& reason)>;
   using OutputCopied = std::function<void(const OutputCopyOrder& copy, const Status& status)>;
-  // `refused` is told of the attempts that workers refuse, `output_copied` what became of each copy of an output; both
-  // after Send has returned. Requires: all other arguments and this outlive `tasks`.
+  // `refused` gets the attempts that workers refuse, `output_copied` the outcome of each copy of an output; both after
+  // Send has returned. Requires: all other arguments and this outlive `tasks`.
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
              const BlockTokens& tokens, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied, Log log);
 

@@ -46,8 +46,8 @@ class Executables {
         steps_(steps),
         log_(std::move(log)) {}
 
-  // Makes the directory, with the rights that let every user put executables there, whoever's was the first. Requires:
-  // the caller finishes the step.
+  // Makes the directory, with the rights that let every user put executables there, whoever stored the first one.
+  // Requires: the caller finishes the step.
   void KeepDirectory(Step* step);
   // Removes the executables that are due. Requires: Sweep is called now and then.
   void Sweep();

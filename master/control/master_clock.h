@@ -45,7 +45,7 @@ class MasterClock {
   // Lets scheduler time start after `last`, a time that an earlier process has already used. Requires: nothing has
   // asked for scheduler time yet.
   void StartAfter(Micros last) { time_ = SchedulerTime(last, Shown()); }
-  // Notes that the process was stopped for this time. All deadlines move out by it.
+  // Notes that the process was stopped for this time. All deadlines are extended by it.
   void StoodStill(Micros time) { asleep_ += time; }
 
   [[nodiscard]] Micros Wall() const { return wall_.Now(); }                   // since the epoch

@@ -14,7 +14,7 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
            "directory of the master's database; required; `millrace master --init` makes it");
   set.Bytes(
       "master.reserved_bytes", &config->reserved_bytes, std::uint64_t{64} << 20, 0, std::uint64_t{1} << 50,
-      "bytes to keep free on the master's disk for running work; below that, only changes that make room are taken");
+      "bytes to keep free on the master's disk for running work; below that, only changes that make room are accepted");
   set.Text(
       "master.journal_copy", &config->journal_copy, "",
       "directory on another disk for a second copy of the database, written and synced with the first; empty: none");
@@ -70,13 +70,14 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Text("health.listen", &config->health_listen, "",
            "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   tls::DeclareTlsOptions(set, &config->tls);
-  set.Text(
-      "access.file", &config->access_file, "",
-      "TOML file with administrators, groups, and who may use which pool; read again when it changes; holds with TLS");
+  set.Text("access.file", &config->access_file, "",
+           "TOML file with administrators, groups, and who may use which pool; read again when it changes; in force "
+           "with TLS only");
   set.Text("audit.log", &config->audit_log, kAutoAuditLog,
-           "file for who asked for what and whether it was done; empty: none; auto: audit.log in master.directory with "
+           "file that records who asked for what, and whether it was done; empty: none; auto: audit.log in "
+           "master.directory with "
            "TLS, none without");
-  set.Bool("audit.reads", &config->audit_reads, false, "write to the audit log also who looked at which path");
+  set.Bool("audit.reads", &config->audit_reads, false, "also record in the audit log who looked at which path");
   return set;
 }
 

@@ -72,13 +72,13 @@ std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
     const NodeRecord* record = nodes_.Find(node);
     if (node != asker && record != nullptr && record->alive && look.size() < kMostLooks) look.push_back(node);
   };
-  // Those first who are in doubt, in turns if they are too many.
+  // Doubtful nodes come first, in turns if they are too many.
   auto& [next, last_doubted] = turns_[asker];
   const auto from = wanted.upper_bound(last_doubted);
   for (auto at = from; at != wanted.end(); ++at) add(*at);
   for (auto at = wanted.begin(); at != from; ++at) add(*at);
   if (!look.empty()) last_doubted = look.back();
-  // Of its own accord it looks at one after the other, and at many at once while something is wrong with it.
+  // Besides, it looks at one node after the other, and at many at once while something is wrong with its own node.
   const auto& all = nodes_.all();
   const std::size_t most = concerned ? kMostLooks : std::min(kMostLooks, look.size() + 1);
   for (std::size_t left = all.size(); left > 0 && look.size() < most; --left) {
@@ -133,7 +133,7 @@ void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
   Step step = steps_.Begin();
   FollowDraining(node, blocks_, jobs_, &step);
   if (diagnosis == nullptr && node.Drains()) {
-    log_->info("{} is drained, and is no longer looked after", worker);
+    log_->info("{} is drained, and is no longer watched", worker);
   } else if (diagnosis == nullptr) {
     log_->info("{}: it is well again, and gets tasks and blocks", worker);
   } else {

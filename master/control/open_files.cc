@@ -43,9 +43,9 @@ Status OpenFiles::GiveUp(dfs::FileId file, std::string_view why) {
   Step step = steps_.Begin();
   MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch, writer));
   steps_.FinishLazily(std::move(step));
-  if (given_up.kept) log_->info("{} ends with what was synced of it: {}", Quote(given_up.path), why);
+  if (given_up.kept) log_->info("{} is closed with its synced data: {}", Quote(given_up.path), why);
   if (!given_up.not_kept.empty()) {
-    log_->warn("what was synced of {} is removed, since {}: {}", Quote(given_up.path), why, given_up.not_kept);
+    log_->warn("the synced data of {} is removed, since {}: {}", Quote(given_up.path), why, given_up.not_kept);
   }
   return Status::Ok();
 }

@@ -9,8 +9,8 @@
 namespace millrace::master {
 namespace {
 
-// Fills in what a setting that is left out means in a live cluster. The value is made explicit so that the journal has
-// it, and a replay does the same.
+// Fills in settings that were left out, with their values in a live cluster. The value is made explicit so that the
+// journal has it, and a replay does the same.
 sched::Settings Live(sched::Settings settings) {
   auto& enabled = settings.Of<sched::SpeculationSettings>().enabled;
   enabled = enabled.value_or(true);
@@ -51,7 +51,7 @@ void SchedulerFile::Poll(Micros now, const std::function<Status(const sched::Set
 }
 
 std::string SchedulerFile::Line() const {
-  const std::string line = file_.Line("nothing that it said before is known, and the default settings are in force");
+  const std::string line = file_.Line("none of its earlier contents are known, so the default settings are in force");
   return line.empty() ? line : "the scheduler file " + line + "; `millrace scheduler check` reads it without a master";
 }
 

@@ -76,7 +76,7 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
       return dfs::DistanceBetween(asker->number, {asker->facts.rack, asker->facts.datacenter}, node->number,
                                   {node->facts.rack, node->facts.datacenter});
     };
-    // What ails another node is in the way of its readers, but not of those on that node.
+    // Trouble at another node hinders its readers, except those on that node.
     const auto rank = [&](const NodeRecord* node) { return std::pair(node->ailing && node != asker, distance(node)); };
     std::ranges::stable_sort(holders, {}, rank);
   }

@@ -34,7 +34,7 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   Step step = master_.steps.Begin();
   const bool older = told.life != 0 && !master_.age.Has(told);
   if (older) {
-    master_.log->error("the worker at {}:{} was told of more than the database holds: it was set back", facts.host,
+    master_.log->error("the worker at {}:{} knows of later changes than the database: it was set back", facts.host,
                        facts.port);
     master_.age.NoteSetBack(&step);
   }
@@ -83,7 +83,7 @@ void Workers::TellLeaving(const NodeRecord& node) const {
                       node.number.value, node.facts.host, (node.leaving->at - master_.clock.Awake()) / kSecond,
                       node.leaving->reason);
   } else {
-    master_.log->info("worker {} at {}: its machine stays", node.number.value, node.facts.host);
+    master_.log->info("worker {} at {}: its departure was cancelled", node.number.value, node.facts.host);
   }
 }
 
@@ -119,7 +119,7 @@ std::vector<NodeId> Workers::OthersAt(const WorkerFacts& facts) const {
   return others;
 }
 
-// What is written to the earlier one reaches the new one, and a replica counted for both would be one too many.
+// Data written to the earlier one reaches the new one, and a replica counted for both would be one too many.
 void Workers::LoseOthersAt(const WorkerFacts& facts) {
   for (const NodeId number : OthersAt(facts)) {
     master_.log->warn("worker {}: another one, with another storage, is at {}:{} now", number.value, facts.host,
@@ -159,20 +159,21 @@ kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
 Status Workers::Occupied(const WorkerFacts& facts, const NodeRecord& holder) {
   const std::string what = fmt::format("register the worker at {}:{}: ", facts.host, facts.port);
   if (holder.facts.storage != facts.storage) {
-    return Busy(what + fmt::format("node {}, with another storage, is there and answers; each worker has an address of "
-                                   "its own (worker.host, worker.port)",
+    return Busy(what + fmt::format("node {}, with another storage, answers there; each worker needs an address of its "
+                                   "own (worker.host, worker.port)",
                                    holder.number.value));
   }
-  return Busy(what + fmt::format("its storage belongs to node {}, the worker at {}:{}, which is here and answers; one "
-                                 "worker serves a directory, and a copy of it is no directory of another (start with "
-                                 "an empty one)",
-                                 holder.number.value, holder.facts.host, holder.facts.port));
+  return Busy(
+      what +
+      fmt::format("its storage belongs to node {}, the worker at {}:{}, which is here and answers; only one worker may "
+                  "serve a directory, and another one may not start from a copy of it (use an empty one)",
+                  holder.number.value, holder.facts.host, holder.facts.port));
 }
 
 kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) { return AwaitVacancyBut(facts, {}); }
 
 // If two workers ask at the same time, both find the holder silent. The second then finds the first in its place, and
-// asks anew.
+// asks again.
 kj::Promise<void> Workers::AwaitVacancyBut(const WorkerFacts& facts, std::map<NodeId, std::uint64_t> silent) {
   std::vector<NodeId> holders = OthersAt(facts);
   if (const NodeRecord* node = master_.nodes.FindByStorage(facts.storage)) holders.push_back(node->number);

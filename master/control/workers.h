@@ -34,7 +34,7 @@
 
 namespace millrace::master {
 
-// What the workers' arrivals and losses change, and what tells of them.
+// The parts of the master that the workers' arrivals and losses change.
 struct WorkersParts {
   const MasterConfig& config;
   const Identity& identity;

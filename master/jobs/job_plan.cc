@@ -18,7 +18,7 @@ namespace millrace::master {
 
 namespace {
 
-// Of what stands below an output: "/_temporary/", an attempt, "/" and the longest name of a file.
+// The longest path below an output: "/_temporary/", an attempt, "/" and the longest name of a file.
 constexpr std::size_t kLongestBelow = 64 + dfs::kMaxNameBytes;
 
 Status CheckUrl(std::string_view path) {

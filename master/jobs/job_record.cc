@@ -28,7 +28,7 @@ constexpr auto kCounterFields = [](auto& archive, auto& name, auto& value) {
   archive.U64(value);
 };
 
-// The journal has what is not here of a live job, or its splits do.
+// The other facts of a live job are in the journal or in its splits.
 constexpr auto kRequestFields = [](auto& archive, auto& r) {
   archive.Text(r.name, r.owner, r.output, r.executable.path, r.pool, r.token);
   archive.List(r.inputs, kTextField);
@@ -68,8 +68,8 @@ constexpr auto kLeftOutRecordFields = [](auto& archive, auto& left_out) {
   archive.Varint(left_out.offset);
 };
 
-// Version 1 lacks what schedulers are told of a job, 2 the maps that were left out, and 3 the records that were left
-// out. The key has the id.
+// Version 1 lacks a job's facts for schedulers, 2 the maps that were left out, and 3 the records that were left out.
+// The key has the id.
 constexpr auto kJobFields = [](auto& archive, auto& record) {
   archive.Version(1, 4, [](int version) { return NotUnderstood(kJobName, version); });
   kRequestFields(archive, record.request);

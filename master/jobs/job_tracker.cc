@@ -243,7 +243,7 @@ void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
                                  node.facts.cores,      node.facts.machine};
   const auto known = joined_.find(node.number);
   const auto same = [&joined](sched::NodeJoined other) {
-    // A master of an earlier release has not told of these two, and nothing is decided by them.
+    // A master of an earlier release did not record these two, and nothing is decided by them.
     other.cores = joined.cores, other.machine = joined.machine;
     return other == joined;
   };
@@ -346,7 +346,7 @@ void JobTracker::NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step) {
   if (known == nullptr || !known->alive) return;
   const std::uint64_t believed = known->free_bytes.value_or(0);
   const std::uint64_t off = believed > free_bytes ? believed - free_bytes : free_bytes - believed;
-  // Less is told when it matters. Much more is told however little it is: a job may fail for lack of it.
+  // A decrease is reported when it matters. A large increase is always reported: a job may fail for lack of it.
   const std::uint64_t least = free_bytes > believed ? believed / 16 : std::max(kLeast, free_bytes / 16);
   if (known->free_bytes && (off == 0 || off < least)) return;
   Apply(sched::NodeSpace{node, free_bytes}, JobId{0}, step);
@@ -402,7 +402,7 @@ void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskRe
   Apply(succeeded, attempt.task.job, step);
 }
 
-// What a worker reports of a file is what the task said.
+// A worker reports a file as the task described it.
 Status JobTracker::CheckOwnFile(const TrackedJob* job, const AttemptOutput& output) const {
   const std::optional<dfs::OpenFile> open = files_.names().FindOpen(output.file);
   if (!open || open->options.owner.empty()) return Status::Ok();
@@ -606,7 +606,7 @@ void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
   EndAttempt(jobs_.At(attempt.task.job), attempt, AttemptState::kPreempted, preempt.reason, step);
 }
 
-// The kills of its attempts follow. Workers drop what they hold of the job, and are told of it anew when it goes on.
+// The kills of its attempts follow. Workers drop the job's data, and learn of the job again when it goes on.
 void JobTracker::CarryEvict(JobId id, Step* step) {
   journal_.Record(sched::JobEvicted{id}, id, step);
   log_->warn("{} gives way: there is no room for the map outputs of all running jobs", ToText(id));
@@ -787,8 +787,8 @@ Result<MapSplits> JobTracker::InputOfMap(const AttemptId& attempt) const {
   }
   const auto found = failed.find(task.index);
   if (found == failed.end())
-    return NotFound(what + ": it is not known any more; of a job that has ended, only that of " +
-                    std::to_string(kMostFailedMaps) + " maps that failed is kept");
+    return NotFound(what + ": it is no longer kept; of a job that has ended, only the input of " +
+                    std::to_string(kMostFailedMaps) + " failed maps is kept");
   return std::move(found->second);
 }
 

@@ -32,7 +32,7 @@ JobState StateOf(const JobRecord& record) {
   return JobState::kFailed;
 }
 
-// Adds what the running attempts have done to what has ended.
+// Adds the work of running attempts to that of ended ones.
 void ViewFractions(const AttemptList& attempts, JobView* view) {
   double maps = 0, reduces = 0, copies = view->reduces.done;
   attempts.VisitRunning([&](const AttemptRecord& record) {

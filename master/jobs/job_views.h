@@ -30,7 +30,7 @@ struct JobView {
 // Returns the present view of the job. Requires: the engine knows the job if it lives.
 [[nodiscard]] JobView ViewOf(const TrackedJob& job, const sched::Engine& engine);
 
-// Returns the view as clients are told of it.
+// Returns the view in the form that clients get.
 [[nodiscard]] JobStatus StatusOf(const JobView& view);
 
 // Sets the figures that change while the job runs: the engine's counts and the bytes that tasks reported.

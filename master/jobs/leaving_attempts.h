@@ -5,7 +5,7 @@
 
 namespace millrace::master {
 
-// Returns whether the attempt will end within `left`, less kLeavingMargin, which is kept for copying the attempt's
+// Returns true if the attempt will end within `left`, less kLeavingMargin, which is kept for copying the attempt's
 // output to another node. Extrapolates from the `fraction`, 0 to 1, that the attempt has done in `elapsed`. An attempt
 // without known progress is assumed to need as long again as it has run, but at least kBeginning.
 inline constexpr Micros kLeavingMargin = 5 * kSecond;

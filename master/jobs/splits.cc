@@ -25,7 +25,7 @@ Result<std::vector<std::string>> Children(const dfs::Namespace& names, const std
   }
 }
 
-// What `reader` may see of the files.
+// The files, as far as `reader` may see them.
 class ReadableTree final : public dfs::PathTree {
  public:
   ReadableTree(const dfs::Namespace& names, const dfs::Principal& reader) : names_(names), reader_(reader) {}
@@ -48,7 +48,7 @@ class ReadableTree final : public dfs::PathTree {
   const dfs::Principal& reader_;
 };
 
-// Returns what is there of the input, in order.
+// Returns the existing files of the input, in order.
 Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::string& input,
                                         const dfs::Principal& reader) {
   ReadableTree tree(names, reader);
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::
   return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
 }
 
-// Whether the file of this input has one split. Requires: cutting.uncut is sorted.
+// Returns true if the file of this input has one split. Requires: cutting.uncut is sorted.
 bool IsWhole(const dfs::FileStatus& file, const Cutting& cutting, std::uint32_t input) {
   const InputCut& cut = cutting.Of(input);
   if (cut.split_by == SplitBy::kFile) return true;

@@ -16,7 +16,7 @@
 
 namespace millrace::master {
 
-// How files are cut. With `decompresses`, files whose names say that they are compressed have one split.
+// The rules for cutting files. With `decompresses`, files whose names say that they are compressed have one split.
 struct Cutting {
   InputCut all;
   std::vector<InputCut> inputs = {};    // one for each input, in place of `all`; empty: `all` applies to each

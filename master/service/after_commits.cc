@@ -23,7 +23,7 @@ void Add(AnswerRule rule, std::initializer_list<const char*> methods, Rules* rul
 
 Rules MakeRules() {
   Rules rules;
-  // How a connection begins, and what lies in files of the master's machine.
+  // Calls that begin a connection, and calls about files of the master's machine.
   Add<dfs::wire::NameProvider>(AnswerRule::kNothing, {"names"}, &rules);
   Add<wire::Master>(AnswerRule::kNothing, {"jobs", "version", "whoAmI"}, &rules);
   Add<wire::Master>(AnswerRule::kOwnStep, {"drainNode", "forgetNodes", "setScheduler"}, &rules);
@@ -31,7 +31,7 @@ Rules MakeRules() {
                               {"makeDirectory", "remove", "rename", "setReplication", "setMode", "setOwner"}, &rules);
   Add<dfs::wire::NameService>(AnswerRule::kEarlier, {"create"}, &rules);
   Add<dfs::wire::FileLease>(AnswerRule::kOwnStep, {"complete", "sync"}, &rules);
-  // What its writer does with a file that nobody else sees.
+  // Calls of a writer about a file that nobody else sees.
   Add<dfs::wire::FileLease>(AnswerRule::kNothing, {"addBlock", "renew", "handOver"}, &rules);
   Add<wire::JobService>(AnswerRule::kOwnStep, {"submit", "kill", "setPriority"}, &rules);
   // A worker's reports are answered when what they say is on disk, by themselves; the others say nothing.

@@ -22,7 +22,7 @@
 
 namespace millrace::master {
 
-// What the writing of a file uses.
+// The parts of the master that the writing of a file uses.
 struct FileLeaseParts {
   kj::Timer& timer;
   const DiskRoom& room;

@@ -206,7 +206,7 @@ class JobServiceImpl : public wire::JobService::Server {
     return kj::READY_NOW;
   }
 
-  // What is kept of a job that has just ended may still be on its way to the disk.
+  // The record of a job that has just ended may still be on its way to the disk.
   kj::Promise<void> mapLaunch(MapLaunchContext context) override {
     const AttemptId attempt = FromWire(context.getParams().getAttempt());
     Require(caller_->Audited("mapLaunch", ToText(attempt), CheckOwns("run a map again of", attempt.task.job)));

@@ -22,7 +22,7 @@
 
 namespace millrace::master {
 
-// What the calls about jobs use.
+// The parts of the master that the calls about jobs use.
 struct JobParts {
   kj::Timer& timer;
   const DiskRoom& room;

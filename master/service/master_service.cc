@@ -57,7 +57,7 @@ std::string NodesText(const std::vector<NodeId>& nodes) {
   return (nodes.size() == 1 ? "node " : "nodes ") + text;
 }
 
-// What the calls of a client about the cluster use, and what they hand out.
+// The parts of the master that a client's calls about the cluster use, and the capabilities that they hand out.
 struct MasterParts {
   const MasterConfig& config;
   const Identity& identity;

@@ -12,7 +12,7 @@
 namespace millrace::master {
 
 class Control;
-// These take from the master what its calls about files, and about jobs, use.
+// These return the parts of the master that its calls about files, and about jobs, use.
 [[nodiscard]] NameParts NamePartsOf(Control& control);
 [[nodiscard]] JobParts JobPartsOf(Control& control);
 // Makes the capability of one peer.

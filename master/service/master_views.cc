@@ -140,7 +140,7 @@ std::string_view NameOf(sched::SlotKind slot) {
   return slot == sched::kComputePermit ? "permit" : "reduce";
 }
 
-// What is written of a wait.
+// Writes one wait of a job.
 struct WaitEntry {
   const sched::WaitView* wait = nullptr;
   const sched::JobState* job = nullptr;
@@ -155,7 +155,7 @@ std::vector<WaitEntry> EntriesOf(const sched::ClusterState& cluster, Micros now,
   return entries;
 }
 
-// A job that is first in order has others before it all the same if the slot that frees next may go to them.
+// A job that is first in order still has others before it if the next slot to become free may go to them.
 void WriteOthers(const sched::WaitView& wait, wire::SchedulerView::Wait::Builder out) {
   const std::vector<JobId>* jobs = &wait.others;
   std::optional<std::uint32_t> count = wait.other_count;

@@ -1,5 +1,5 @@
-// Writes what a client is told of itself, the cluster and the scheduler, from the master's own types. Thread rule: the
-// control thread.
+// Writes the answers to clients about themselves, the cluster and the scheduler, from the master's own types. Thread
+// rule: the control thread.
 #pragma once
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@ void WriteCallerRights(const Caller& caller, const AccessRules& rules, wire::Cal
 // Writes the summary of the cluster, for `millrace cluster status`.
 void WriteClusterStatus(const ClusterSummary& summary, wire::ClusterStatus::Builder out);
 
-// What the view of the scheduler is made of.
+// The inputs of the view of the scheduler.
 struct SchedulerViewParts {
   const JobTracker& jobs;
   const MasterClock& clock;

@@ -405,13 +405,13 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     return Require(dfs::CanonicalPath(ToString(path)));
   }
   [[nodiscard]] dfs::Principal Who() const { return caller_->principal(); }
-  // Returns the canonical path, if the caller has the right to look at it so.
+  // Returns the canonical path, if the caller has the right to look at it in this way.
   [[nodiscard]] std::string Looked(std::string_view call, dfs::Wish wish, capnp::Data::Reader path) {
     std::string canonical = Canonical(path);
     Require(caller_->AuditedLook(call, canonical, names().Check(wish, canonical, Who())));
     return canonical;
   }
-  // Makes a change that begins now, and writes to the audit log how that went. `how` ends its line. `check` comes first
+  // Makes a change that begins now, and writes the outcome to the audit log. `how` ends its line. `check` comes first
   // and changes nothing: it says whether there is room for the change.
   template <class Make, class Check>
   kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make,
@@ -433,14 +433,14 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
   [[nodiscard]] static Status CheckGiven(const std::string& name) {
     MILLRACE_TRY(CheckLength("give files: a user or group", name, kLongestName));
     if (Printable(name) == name && name.find_first_of(": \t") == std::string::npos) return Status::Ok();
-    return Invalid("give files: " + Quote(name) + " is no name of a user or group");
+    return Invalid("give files: " + Quote(name) + " is not the name of a user or group");
   }
   static dfs::Mode ModeOr(std::uint16_t mode, dfs::Mode otherwise) {
     constexpr std::uint16_t kNotSaid = 0xffff;
     return mode == kNotSaid ? otherwise : mode;
   }
 
-  // Returns the user whose a new file is; `said` is what the call says.
+  // Returns the owner of a new file; `said` is the owner that the call names.
   [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
 
   const NameParts master_;

@@ -15,7 +15,7 @@
 
 namespace millrace::master {
 
-// What the calls about files use.
+// The parts of the master that the calls about files use.
 struct NameParts {
   const MasterConfig& config;
   kj::Timer& timer;

@@ -18,7 +18,7 @@
 
 namespace millrace::master {
 
-// What the calls of workers use.
+// The parts of the master that the calls of workers use.
 struct WorkerSessionParts {
   const MasterClock& clock;
   DiskRoom& room;

@@ -33,8 +33,8 @@
 
 namespace millrace::sched {
 
-// How many tasks a node may run at once: of each kind, and together. A node may run more tasks than that, since running
-// tasks continue when another policy, other settings or another split lowers its limits.
+// The number of tasks that a node may run at once: of each kind, and together. A node may run more tasks than that,
+// since running tasks continue when another policy, other settings or another split lowers its limits.
 struct NodeLimits {
   std::uint32_t maps = 0;
   std::uint32_t reduces = 0;

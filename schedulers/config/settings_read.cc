@@ -128,7 +128,7 @@ class Reader {
 }  // namespace
 
 Result<Settings> ParseSettings(std::string_view text, const std::string& file_name) {
-  if (text.size() > kMostBytes) return Invalid(file_name + ":1: more than 1 MiB is no scheduler file");
+  if (text.size() > kMostBytes) return Invalid(file_name + ":1: a scheduler file has at most 1 MiB");
   return Reader(file_name, true).Read(text);
 }
 

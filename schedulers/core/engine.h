@@ -75,13 +75,13 @@ struct EngineOptions {
   // A job refuses a node on which this many of its attempts failed, as long as it refuses fewer than a quarter of the
   // live nodes (Hadoop's mapred.max.tracker.failures). With 0 no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
-  // How long the job refuses the node. After that one more failure is enough, and the job refuses the node for twice as
-  // long as before, up to longest_refusal. The time is long compared with a task, so that a bad node costs a job
-  // little. It is short compared with a job that runs for hours, since the fault (a full disk, a neighbour's load)
-  // often passes. Requires: both are above 0.
+  // The time for which the job refuses the node. After that one more failure is enough, and the job refuses the node
+  // for twice as long as before, up to longest_refusal. The time is long compared with a task, so that a bad node costs
+  // a job little. It is short compared with a job that runs for hours, since the fault (a full disk, a neighbour's
+  // load) often passes. Requires: both are above 0.
   Micros refusal = 600 * kSecond;
   Micros longest_refusal = 7200 * kSecond;
-  // How long the next attempt of a task waits after the task's second failure through its own fault. The wait doubles
+  // The pause before the next attempt of a task after the task's second failure through its own fault. The wait doubles
   // after each further failure, up to longest_retry_pause, so that a condition that lasts a while does not use up the
   // task's attempts. With 0 there is no pause.
   Micros retry_pause = 1 * kSecond;

@@ -75,8 +75,8 @@ struct Engine::Impl {
   void NoteFreed();
   // Ends a standstill of the cluster that has lasted for too long. Returns true if another round is needed.
   bool EndStandstill(Effects& effects);
-  // Evicts a job that for too long has kept others from what it holds, while none of its maps could run; in the end the
-  // job fails. Returns true if another round is needed.
+  // Evicts a job that has kept others from its slots or room for too long while none of its maps could run; in the end
+  // the job fails. Returns true if another round is needed.
   bool EndBlocking(Effects& effects);
   // Returns the time at which a standstill or a blocking job will have lasted for too long; nothing if there is
   // neither.

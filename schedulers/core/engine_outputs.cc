@@ -63,7 +63,7 @@ void Engine::Impl::WeighReports(JobId id, Effects& effects) {
   for (const std::uint32_t map : lost) GiveUpOutput({id, TaskKind::kMap, map}, effects);
 }
 
-// What reduces have said of the place where it was is of no meaning any more.
+// Reports of reduces about its former place no longer mean anything.
 bool Engine::Impl::On(const OutputMoved& event, Effects& effects) {
   const NodeState* to = state.FindNode(event.to);
   if (to == nullptr || !to->alive || !ServesOutput(event.attempt)) return false;

@@ -12,7 +12,7 @@ namespace millrace::sched {
 namespace {
 
 constexpr std::uint32_t kMostEvictions = 3;  // of a job that alone holds what it waits for
-// With more jobs than these EndBlocking does not look at them in each round, but this often in Policy::gives_up_after.
+// With more jobs than this EndBlocking does not look at them in each round, but a few times in Policy::gives_up_after.
 constexpr std::size_t kFewJobs = 64;
 constexpr Micros kLooks = 60;
 constexpr Micros kNodesTellWithin = 10 * kSecond;  // what room they have, since outputs were deleted

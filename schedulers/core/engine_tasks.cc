@@ -48,7 +48,7 @@ bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   if (task == nullptr || task->done || event.attempt.number != task->launched) return false;
   const NodeState* node = state.FindNode(event.node);
   if (node == nullptr || !node->InUse() || node->running.size() >= kMaxRunning) return false;
-  // The end of a job that let this one go may be forgotten, and a standstill that did so is no event.
+  // The end of a job that let this one go may be forgotten, and a standstill that did so is not an event.
   if (state.FindJob(event.attempt.task.job)->held) state.ReleaseHeld();
   state.Resume(event.attempt.task);
   state.StartAttempt(event.attempt, event.node, now);
@@ -90,7 +90,7 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   ++job.progress.failed_attempts;
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
   if (event.permanent) {
-    GiveUpTask(id, "task " + ToText(id) + " failed and is not tried again, since it would fail anew: " + event.reason,
+    GiveUpTask(id, "task " + ToText(id) + " failed and is not tried again, since it would fail again: " + event.reason,
                effects);
     return true;
   }

@@ -12,7 +12,7 @@ namespace {
 
 bool IsAsked(const WaitView& wait) { return wait.cause == WaitCause::kSlotsBusy; }
 
-// How many of the tasks of one source (a group or a job) leave the slot to a job, and how many there are.
+// The tasks of one source (a group or a job): the number that leave the slot to a job, and the number that were tried.
 struct Leaves {
   std::uint32_t to_it = 0, tried = 0;
 };
@@ -31,8 +31,8 @@ bool Part(const std::map<Source, Leaves>& leaves, std::vector<Source>* all, std:
   return true;
 }
 
-// Returns the jobs that the end of maps, or of copying, may bring in line for what the view's waits for reduces or
-// permits are for, before any comes free.
+// Returns the jobs that may come to wait for the same reduce slots or permits as the view's jobs, once maps or copies
+// end and before a slot becomes free.
 std::set<JobId> MayComeFirst(const PolicyView& view, const ClusterState& state, SlotKind kind) {
   std::set<JobId> jobs;
   for (const WaitView& wait : view.waits) {
@@ -48,7 +48,7 @@ std::set<JobId> MayComeFirst(const PolicyView& view, const ClusterState& state, 
   return jobs;
 }
 
-// Returns true if the wait is for what comes free on this node, too: reduces wait for permits of their nodes.
+// Returns true if the wait is for a slot or permit of this node, too: reduces wait for permits of their nodes.
 bool WaitsFor(const WaitView& wait, const ClusterState& state, NodeId node) {
   if (wait.slot != kComputePermit) return true;
   const std::vector<CopiedReduce>& reduces = state.FindJob(wait.job)->copied_reduces;

@@ -123,8 +123,8 @@ class Policy {
   // own settings; no policy reads it.
   [[nodiscard]] GivesWay gives_way() const { return gives_way_; }
   void set_gives_way(GivesWay gives_way) { gives_way_ = gives_way; }
-  // How long the cluster may stand still before a job whose next map output fits nowhere fails. This, too, is a setting
-  // of the engine.
+  // The time for which the cluster may stand still before a job whose next map output fits nowhere fails. This, too, is
+  // a setting of the engine.
   [[nodiscard]] Micros gives_up_after() const { return gives_up_after_; }
   void set_gives_up_after(Micros time) { gives_up_after_ = time; }
 

@@ -58,8 +58,8 @@ struct GroupView {
 struct DeadlineView {
   JobId job;
   Micros deadline = 0;
-  // How long the job could wait and still meet the deadline, if it then had all slots to itself; below 0: it will be
-  // late.
+  // The time for which the job could wait and still meet the deadline, if it then had all slots to itself; below 0: it
+  // will be late.
   Micros slack = 0;
 };
 

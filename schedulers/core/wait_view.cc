@@ -44,7 +44,7 @@ std::string Named(const WaitView& wait, const ClusterState& state) {
   return text + ')';
 }
 
-// Cuts off what is below a tenth of a second of times that are watched.
+// Rounds a time that people watch down to tenths of a second.
 std::string InTenths(Micros time) {
   constexpr Micros kTenth = 100 * kMillisecond;
   return FormatDuration(std::max(time, Micros{0}) / kTenth * kTenth);
@@ -64,7 +64,7 @@ std::string_view PlaceOf(Locality locality) {
   return "anywhere";
 }
 
-// Of how many slots there are, as a subject with its verb.
+// Returns a sentence that says that all slots are busy, with their number.
 std::string AllBusy(const WaitView& wait, const ClusterState& state) {
   const bool one = wait.of == 1;
   const bool untyped = state.Capacity(kMapSlot) + state.Capacity(kReduceSlot) > state.TotalCapacity();
@@ -88,9 +88,10 @@ std::string IfOf(std::string_view condition, std::string_view noun, const std::v
   return text;
 }
 
-// Says when the job gets the next that frees. Requires: for some of the tasks that were tried it does, and not for all.
+// Says when the job gets the next to become free. Requires: for some of the tasks that were tried it does, and not for
+// all.
 std::string GetsItIf(const NextFreed& next, const ClusterState& state, std::string_view group_noun) {
-  const std::string text = "it gets the next that frees";
+  const std::string text = "it gets the next to become free";
   const std::string pool = std::string(group_noun) + ' ';
   const auto group_name = [](const std::string& name) { return name; };
   const auto job_name = [&state](JobId job) { return NameOf(job, state); };
@@ -109,7 +110,7 @@ std::string GetsItIf(const NextFreed& next, const ClusterState& state, std::stri
   return text + " if that is one of " + std::to_string(next.to_it) + " of the " + std::to_string(next.running);
 }
 
-// Who comes before the job, and whether it gets the next that frees.
+// Names the jobs before this one, and says whether it gets the next to become free.
 std::string WhoIsNext(const WaitView& wait, const ClusterState& state, std::string_view group_noun) {
   const bool first = *wait.other_count == 0;
   std::string text = first ? "it is first in order now"
@@ -122,24 +123,26 @@ std::string WhoIsNext(const WaitView& wait, const ClusterState& state, std::stri
            " were tried, and it would get " + (next.to_it == next.tried ? "each" : std::to_string(next.to_it));
   }
   if (next.to_it == next.tried) {
-    return first ? "the next that frees is offered to it first" : text + "; it gets the next that frees all the same";
+    return first ? "the next to become free is offered to it first"
+                 : text + "; it gets the next to become free all the same";
   }
   if (next.to_it > 0) return text + "; " + GetsItIf(next, state, group_noun);
   if (!first) return text;
-  if (next.takers.empty()) return text + ", and none of those that free suits it";
+  if (next.takers.empty()) return text + ", and none of those that become free suits it";
   WaitView takers;
   takers.others = next.takers;
   takers.other_count = next.taker_count;
-  if (next.taker_count == 1) return text + ", but the next that frees goes to " + NameOf(next.takers.front(), state);
-  return text + ", but the next that frees goes to one of " + std::to_string(next.taker_count) + " jobs" +
+  if (next.taker_count == 1)
+    return text + ", but the next to become free goes to " + NameOf(next.takers.front(), state);
+  return text + ", but the next to become free goes to one of " + std::to_string(next.taker_count) + " jobs" +
          Named(takers, state);
 }
 
-// Who gets the next permit that frees, if that need not be the job. Requires: all tasks were tried.
+// Names the job that gets the next permit to become free, if that need not be this one. Requires: all tasks were tried.
 std::string PermitInWords(const NextFreed& next, const ClusterState& state, std::string_view group_noun) {
   if (next.to_it == next.tried) return {};
   if (next.to_it > 0) return "; " + GetsItIf(next, state, group_noun);
-  return next.taker_count == 1 ? "; the next that frees goes to " + NameOf(next.takers.front(), state) : "";
+  return next.taker_count == 1 ? "; the next to become free goes to " + NameOf(next.takers.front(), state) : "";
 }
 
 std::string BusyInWords(const WaitView& wait, const ClusterState& state, Micros now, std::string_view group_noun) {
@@ -149,7 +152,7 @@ std::string BusyInWords(const WaitView& wait, const ClusterState& state, Micros 
     if (!wait.others.empty()) text += Named(wait, state);
     if (wait.next && wait.next->all_tried()) text += PermitInWords(*wait.next, state, group_noun);
   } else if (!wait.other_count) {
-    if (!wait.rule.empty()) text += "; the next that frees goes " + wait.rule;
+    if (!wait.rule.empty()) text += "; the next to become free goes " + wait.rule;
   } else {
     text += "; " + WhoIsNext(wait, state, group_noun);
   }

@@ -12,8 +12,8 @@ inline constexpr std::uint32_t kMaxReduces = 1U << 20;     // of one job
 inline constexpr std::uint32_t kMaxSlots = 1U << 16;       // of one kind on one node
 inline constexpr std::size_t kMaxRunning = 4 * kMaxSlots;  // attempts on one node
 
-// How many attempts of a task may end together with the process of their node. After that the task is given up, so that
-// it does not take down node after node. A failure of a network or a machine does not count.
+// The number of attempts of a task that may end together with the process of their node. After that the task is given
+// up, so that it does not take down node after node. A failure of a network or a machine does not count.
 inline constexpr std::size_t kMaxNodeDeaths = 3;
 
 // All jobs avoid a node that this many jobs refuse at the same time. A single job may fail because of its own program.

@@ -82,7 +82,7 @@ WaitView Admission::WhyWaits(const ClusterState& state, TaskKind kind, JobId job
   }
   if (free.empty()) return wait;
 
-  // A slot is free. What a node would take if only the gate let it is kept back by the gate.
+  // A slot is free. If a node would take a task but for the gate, the gate is the cause of the wait.
   wait.of = static_cast<std::uint32_t>(std::distance(free.begin(), free.end()));
   if (kind == TaskKind::kMap) {
     bool too_far = false, no_room = false;

@@ -50,7 +50,7 @@ void Speculating::OnNodesChanged(const ClusterState& state) {
 
 bool Speculating::MayDuplicate(const ClusterState& state, TaskKind kind) const {
   if (state.FreeNodes(kind).empty() || state.Running(kind) == 0) return false;
-  // The allowance is for what is lost in arithmetic: 0.29 of 100 are 29.
+  // The allowance is for rounding errors: 0.29 of 100 is 29.
   const auto share = static_cast<std::uint32_t>(settings_.max_share * state.Capacity(kind) + 1e-6);
   if (state.Speculating(kind) >= std::max(share, largest_node_[kind])) return false;
   return !policy_->WantsSlots(state, kind, clock_);

@@ -78,7 +78,7 @@ constexpr WhyNot kFreshStatic = {
         "fair+preempt"};
 constexpr WhyNot kFreshDynamic = {
     .delay =
-        "a free slot has no type, so that a job that waits for its data would keep it from reduces, too; use "
+        "a free slot has no type, so a job that waits for its data would keep it from reduces, too; use "
         "fresh-static+delay",
     .ccs = kFreshReduces,
     .preempt = kNoShares};

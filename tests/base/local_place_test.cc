@@ -1,5 +1,5 @@
-// What is at a local path, and what a command does to it. The expectations are what cp(1) of coreutils does with the
-// same places.
+// Tests the kinds of local paths, and the treatment of each by a command. The expectations are what cp(1) of coreutils
+// does with the same places.
 #include "base/local_place.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// What machines and control groups say of memory and cores, from files as Linux writes them.
+// Tests the reading of memory and cores of machines and control groups, from files as Linux writes them.
 #include "base/machine_size.h"
 
 #include <gtest/gtest.h>

@@ -228,7 +228,7 @@ TEST_F(ServerLimitsTest, APeerThatTakesNoAnswersIsDropped) {
   loop_.Advance(3 * kj::SECONDS);
   EXPECT_EQ(server_->connections(), 1u);
   EXPECT_TRUE(Ping(*served));
-  EXPECT_THAT(troubles_, HasSubstr("does not take its answers"));
+  EXPECT_THAT(troubles_, HasSubstr("does not read its answers"));
 }
 
 TEST_F(ServerLimitsTest, OneAddressHasItsShareAndSilentOnesMakeRoom) {

@@ -73,7 +73,7 @@ TEST_F(TcpTest, RefusalsNameTheAddress) {
             .wait(io_.waitScope);
     EXPECT_EQ(status.code(), StatusCode::kIo);
     EXPECT_EQ(status.message(),
-              "listen on \"" + address + "\": another process listens there; stop it or take another");
+              "listen on \"" + address + "\": another process listens there; stop it or choose another");
   }
   {
     const Status status =

@@ -54,7 +54,7 @@ TEST(PrintableTest, ALogHasOneLineForEachEvent) {
 TEST(CheckLengthTest, SaysWhatIsTooLongAndByHowMuch) {
   EXPECT_TRUE(CheckLength("its name", std::string(255, 'n'), kLongestName).ok());
   EXPECT_EQ(CheckLength("its name", std::string(256, 'n'), kLongestName).message(),
-            "its name has 256 bytes; at most 255 are taken");
+            "its name has 256 bytes; at most 255 are allowed");
 }
 
 TEST(QuoteTest, LongNamesAreShortenedInTheMiddle) {

@@ -36,7 +36,7 @@ class TlsRpcTest : public testing::Test {
     accepting_ = server_->AcceptLoop(kj::mv(listening.receiver)).eagerlyEvaluate(nullptr);
   }
 
-  // Returns how one call of a new connection ends.
+  // Returns the outcome of one call on a new connection.
   Status Ping(const std::shared_ptr<tls::Credentials>& credentials, std::size_t size = 10) {
     TcpDialer dialer(network_, credentials);
     Link link(dialer, timer_, address_, Random(1));

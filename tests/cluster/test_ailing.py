@@ -128,7 +128,7 @@ class AilingTest(unittest.TestCase):
             c.run("run", "wordcount", "/in", "-o", "/out1", "-r", "4", "-D", "job.pack=0")
             took = time.monotonic() - began
             self.assertEqual(b"".join(sorted(line + b"\n" for part in c.output("/out1").values() for line in part.splitlines())), expected)
-            self.assertLess(took, 40, "it took 64 s and more when the first connection was given 20 s, and each job anew")
+            self.assertLess(took, 40, "it took 64 s and more when the first connection was given 20 s, and each job again")
             await_ailing(c)
             node = nodes(c)[alone]
             self.assertEqual(node["state"], "ailing")

@@ -44,7 +44,7 @@ class BalanceTest(unittest.TestCase):
             for name, data in files.items():
                 self.assertEqual(cluster.run("fs", "cat", name)[0], data)
 
-            # Balanced already: it ends at once and moves nothing. A master that starts anew has forgotten all of it.
+            # Balanced already: it ends at once and moves nothing. A master that starts again has forgotten all of it.
             out, _ = cluster.run("fs", "balance", "--threshold", f"{100 * threshold:.12f}", "--wait")
             self.assertIn(b"balanced: 0 blocks", out)
             self.assertIn(b"not under way", cluster.run("fs", "balance", "--stop")[0])

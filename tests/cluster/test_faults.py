@@ -82,7 +82,7 @@ class FaultsTest(unittest.TestCase):
             writer.communicate()
             cluster.kill_master()
             cluster.start_master()
-            await_line(cluster.path("master.log"), b"ends with what was synced of it")
+            await_line(cluster.path("master.log"), b"is closed with its synced data")
             self.assertEqual(cluster.run("fs", "cat", "/log")[0], b"begin")
 
     def test_a_put_goes_on_without_its_master_and_then_without_a_worker(self):

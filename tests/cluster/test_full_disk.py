@@ -40,7 +40,7 @@ class FullDiskTest(unittest.TestCase):
         before = time.monotonic()
         _, error = cluster.run(*args, status=1)
         self.assertIn(b"the master's disk is full: " + cluster.path("master").encode(), error, args)
-        self.assertIn(b"it is read-only, and goes on by itself when there is room", error, args)
+        self.assertIn(b"it is read-only until there is room again", error, args)
         self.assertEqual(error.count(b"\n"), 1, error)
         self.assertLess(time.monotonic() - before, 20, args)
 

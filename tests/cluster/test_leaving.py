@@ -37,7 +37,7 @@ class LeavingTest(unittest.TestCase):
     def await_copying(self, command):
         """Workers that have just started may not have listed their blocks yet, which is said first."""
         while b"to copy" not in (line := command.stderr.readline()):
-            self.assertIn(b"the master has not heard yet", line)
+            self.assertIn(b"have not yet told the master", line)
 
     def take_away(self, cluster, worker):
         """For good: nothing that is on its disk can be had any more."""

@@ -126,7 +126,7 @@ class LocalTest(unittest.TestCase):
         records = shell("cat alone2/part-m-*", cwd=self.tmp.name)
         expected = b"".join(sorted(records[i:i + 100] for i in range(0, len(records), 100)))
         self.assertTrue(shell("cat alone7/part-r-*", cwd=self.tmp.name) == expected)
-        self.assertIn(b"sorting takes reduces", self.run_local("run", "terasort", alone + "2", "-o", alone + "4", "--in-process", "--reducers", "0", status=1).stderr)
+        self.assertIn(b"sorting needs reduces", self.run_local("run", "terasort", alone + "2", "-o", alone + "4", "--in-process", "--reducers", "0", status=1).stderr)
         # What goes wrong.
         self.assertIn(b"exists already", self.run_local("run", "wordcount", parts, "-o", alone, "--in-process", status=1).stderr)
         crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")

@@ -107,7 +107,7 @@ class MasterStorageTest(unittest.TestCase):
             shutil.rmtree(cluster.path("master", "database"))
             self.assertIn(b"restore a backup", self.master(cluster, "repair", "--yes", status=1))
             os.mkdir(cluster.path("master", "database"))
-            self.assertIn(b"nothing of a cluster can be saved", self.master(cluster, "repair", "--yes", status=1))
+            self.assertIn(b"no part of a cluster can be saved", self.master(cluster, "repair", "--yes", status=1))
 
     def test_a_second_copy_gives_back_what_the_first_lost(self):
         with Cluster(workers=0, settings=FAST) as cluster:
@@ -131,7 +131,7 @@ class MasterStorageTest(unittest.TestCase):
             for n in range(10):
                 self.assertIn(b"d%d" % n, out)
             self.assertFalse(self.is_doubted(cluster), "nothing is lost")
-            self.assertNotIn("is made anew", cluster.log("master"), "the copy went on")
+            self.assertNotIn("is made again", cluster.log("master"), "the copy went on")
 
     def test_a_backup_is_taken_while_the_master_runs_and_restored(self):
         with Cluster(workers=1, settings=FAST) as cluster:

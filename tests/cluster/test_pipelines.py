@@ -63,7 +63,7 @@ class PipelineTest(unittest.TestCase):
     def test_a_step_that_fails(self):
         said = self.cluster.run("run", FREQUENT, "/text", "-o", "/failed", "-D", "frequent.wrong=throw", "-D", "job.max_attempts=1", status=1)[1].decode()
         last = said.splitlines()[-1]
-        self.assertRegex(last, r"^frequent: step rank: job\d+: failed: .*cannot rank .*; what its steps left is in /_failed\.steps-[0-9a-f]{8}$")
+        self.assertRegex(last, r"^frequent: step rank: job\d+: failed: .*cannot rank .*; the output of its steps is in /_failed\.steps-[0-9a-f]{8}$")
         self.assertEqual(said.count("cannot rank"), 1)
         kept = last.split()[-1]
         self.assertEqual(len(self.left("failed")), 1)
@@ -81,7 +81,7 @@ class PipelineTest(unittest.TestCase):
         run.send_signal(signal.SIGINT)
         out, error = run.communicate(timeout=LIMIT_SECONDS)
         self.assertEqual(run.returncode, 130, error)
-        self.assertRegex(error.decode(), r"frequent: step rank: interrupted; what its steps left is in /_killed\.steps-")
+        self.assertRegex(error.decode(), r"frequent: step rank: interrupted; the output of its steps is in /_killed\.steps-")
         killed = [job for job in self.jobs() if job["name"] == "frequent/rank" and job["output"] == "/killed"]
         self.assertEqual([job["state"] for job in killed], ["killed"])
 

@@ -39,7 +39,7 @@ class RefusedDiskTest(unittest.TestCase):
     def sound(self, cluster, data):
         self.assertEqual(cluster.run("fs", "cat", "/data")[0], data)
         cluster.run("fs", "verify", "--wait", "/data")
-        # At risk until the replica that was refused is made anew.
+        # At risk until the replica that was refused is made again.
         self.assertRegex(cluster.run("fs", "fsck", status=None)[0].decode(), r"(?m)^missing +0$")
 
     def test_the_only_replica_whose_sync_failed_is_not_acknowledged(self):

@@ -165,7 +165,7 @@ class RerunTest(unittest.TestCase):
     def test_what_cannot_be_run_again_is_told(self):
         job, _ = self.failed("crash", "crash.how=throw", "crash.where=Reduce", reason=b'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"')
         self.assertIn("is a reduce", self.rerun(f"job{job}.r.0.0", status=2))
-        self.assertIn("not known any more", self.rerun(f"job{job}.m.0.0", status=1), "this map did not fail")
+        self.assertIn("no longer kept", self.rerun(f"job{job}.m.0.0", status=1), "this map did not fail")
         self.assertIn("no such attempt", self.rerun(f"job{job}.m.7.0", status=1))
         self.assertIn("no such job", self.rerun("job999.m.0.0", status=1))
         self.assertIn("is not an attempt", self.rerun("nonsense", status=2))

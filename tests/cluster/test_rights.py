@@ -111,8 +111,8 @@ class RightsTest(unittest.TestCase):
             status = json.loads(self.by("ann", "cluster", "status", "--json"))
             self.assertTrue(status["healthy"])
             warning, = (warning for warning in status["warnings"] if warning["code"] == "access-file")
-            self.assertRegex(warning["text"], r"^the access file is refused since 20\d\d-\S+Z: " + re.escape(self.access + ":7: pools.production.administer: \"@opps\" is no group"))
-            self.assertIn("what it said before stays in force", warning["text"])
+            self.assertRegex(warning["text"], r"^the access file has been refused since 20\d\d-\S+Z: " + re.escape(self.access + ":7: pools.production.administer: \"@opps\" is not a group"))
+            self.assertIn("its earlier contents stay in force", warning["text"])
             self.by("bob", *words, "-o", "/let-in-still")
         finally:
             self.take(ACCESS, b"is in force")
@@ -135,7 +135,7 @@ class StartTest(unittest.TestCase):
             cluster.settings += [f"access.file={access}"]
             with self.assertRaises(AssertionError):
                 cluster.start_master()
-            self.assertIn(f"millrace: master: access.file: {access}:1: administrators: \"@none\" is no group", cluster.log("master"))
+            self.assertIn(f"millrace: master: access.file: {access}:1: administrators: \"@none\" is not a group", cluster.log("master"))
             with open(access, "w") as f:
                 f.write("administrators = [\"bob\"]\n")
             cluster.start_master()
@@ -157,7 +157,7 @@ class StartTest(unittest.TestCase):
                 cluster.by("bob", "scheduler", "set", "fair")
                 for other in ("ann", "admin"):
                     self.assertIn("that is for administrators (bob)", cluster.by(other, "scheduler", "set", "fifo", status=1))
-                self.assertIn("access-file: the access file is refused since ", cluster.run("cluster", "status", status=1)[0].decode())
+                self.assertIn("access-file: the access file has been refused since ", cluster.run("cluster", "status", status=1)[0].decode())
             os.rmdir(access)
             seen = os.path.getsize(cluster.path("master.log"))
             with open(access, "w") as f:
@@ -172,7 +172,7 @@ class StartTest(unittest.TestCase):
                 with open(cluster.path("access.toml"), "wb") as f:
                     f.write(text)
                 _, error = cluster.run("access", "check", cluster.path("access.toml"), status=status)
-                self.assertIn(b'access.toml:4: pools.x.submit: "@opps" is no group; [groups] has ops' if status else b"", error)
+                self.assertIn(b'access.toml:4: pools.x.submit: "@opps" is not a group; [groups] has ops' if status else b"", error)
             self.assertIn(b"access check: ", cluster.run("access", "check", cluster.path("none.toml"), status=1)[1])
 
     def test_certificates_that_end_soon_are_told(self):

@@ -110,7 +110,7 @@ class SpotTest(unittest.TestCase):
             while not drained(self.nodes(cluster)[number]):
                 self.assertIn(self.nodes(cluster)[number]["state"], states)
             if drain == self.foretell:
-                self.assertIn(b"everything on it is elsewhere too", cluster.run("node", "list")[0])
+                self.assertIn(b"other nodes have everything that it has", cluster.run("node", "list")[0])
             cluster.kill_worker(0)
 
             self.assertEqual(cluster.run("fs", "cat", "/alone")[0], alone)
@@ -137,7 +137,7 @@ class SpotTest(unittest.TestCase):
             state = lambda: self.nodes(cluster)[number]["state"]
             while state() != "leaving":
                 pass
-            # A master that starts anew is told again.
+            # A master that starts again is told again.
             cluster.kill_master()
             cluster.start_master()
             while (now := state()) != "leaving":
@@ -163,7 +163,7 @@ class SpotTest(unittest.TestCase):
             setting = self.service.setting
             self.service.stop()
             cluster.start_worker(1, settings=[setting])
-            await_line(cluster.path("worker1.log"), b"whether this machine will be taken away is not known")
+            await_line(cluster.path("worker1.log"), b"it is not known whether this machine will be taken away")
             self.assertEqual([node["state"] for node in self.nodes(cluster).values()], ["alive"])
 
 

@@ -49,7 +49,7 @@ class StorageTest(unittest.TestCase):
             for n, spoil, said in [
                 (0, self.flip, b"chunk"),
                 (1, lambda path: os.truncate(path, 1000), b"block"),
-                (2, os.unlink, b"is not here any more"),
+                (2, os.unlink, b"is no longer here"),
             ]:
                 before = self.seen(cluster, f"worker{n}")
                 spoil(self.blocks(cluster, n)[n])
@@ -125,7 +125,7 @@ class StorageTest(unittest.TestCase):
             contents = {f"/text{n}": self.put(cluster, 3, f"/text{n}") for n in range(3)}
             self.assertTrue(held(disks[0]) and held(disks[1]), "blocks lie on both disks")
             lost = held(disks[1])
-            # Gone, and no way to make it anew.
+            # Gone, and no way to make it again.
             os.rename(disks[1], disks[1] + ".gone")
             await_line(cluster.path("worker2.log"), f"the disk of {disks[1]} has failed".encode())
             self.assertIn(f"its {len(lost)} blocks are to be copied from other workers", cluster.log("worker2"))

@@ -83,7 +83,7 @@ class SecuredTest(unittest.TestCase):
 
     def test_a_worker_s_certificate_does_no_client_s_work_and_the_other_way_round(self):
         err = self.cluster.run_as(self.cluster.path("ca", "worker-w0"), "job", "list", status=1)
-        self.assertIn("Master.jobs is refused: it takes the certificate of a client, and this one is that of worker:w0", err)
+        self.assertIn("Master.jobs is refused: it needs the certificate of a client, and this is that of worker:w0", err)
         directory = self.cluster.path("no worker")
         own = self.cluster.tls
         done = subprocess.run([MILLRACE, "worker", "--set", f"worker.master={self.cluster.address}", "--set", f"worker.directory={directory}", "--set", "worker.port=0",
@@ -175,7 +175,7 @@ class AuthorityTest(unittest.TestCase):
 
     def test_keys_are_for_their_owner_and_nothing_is_replaced_unasked(self):
         out = ca("init", self.directory)
-        self.assertRegex(out, r"^authority: .*, good until \d{4}-")
+        self.assertRegex(out, r"^authority: .*, valid until \d{4}-")
         self.assertIn("ca-key.pem is there already", ca("init", self.directory, status=1))
         out = ca("issue", self.directory, "client:ann")
         self.assertIn("copy " + self.directory + "/client-ann/{ca,cert,key}.pem to a directory of that user's", out)
@@ -207,7 +207,7 @@ class AuthorityTest(unittest.TestCase):
         directory, file = self.cluster.path("master"), self.cluster.path("address")
         self.cluster.init_master()
         process = self.cluster._spawn("master", ["master", "--set", "master.bind=0.0.0.0:0", "--set", f"master.directory={directory}", "--set", f"master.address_file={file}"])
-        await_line(self.cluster.path("master.log"), b"without TLS: whoever reaches 0.0.0.0 may read and change everything")
+        await_line(self.cluster.path("master.log"), b"without TLS, anyone who reaches 0.0.0.0 can read and change everything")
         process.terminate()
         process.wait(LIMIT_SECONDS)
 

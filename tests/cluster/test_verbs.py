@@ -47,7 +47,7 @@ class VerbsTest(unittest.TestCase):
     def test_a_wait_has_an_end(self):
         job = str(int(self.ask("run", "sleep", "-o", "/waited", "--detach", "-D", "input.maps=1", "-D", "sleep.map_time=1h").split()[-1]))
         _, error = self.cluster.run("job", "wait", "--timeout", "200ms", job, status=1)
-        self.assertIn(b"has not ended by then, and goes on", error)
+        self.assertIn(b"has not ended yet, and continues", error)
         self.assertEqual(self.jobs()[int(job)]["state"], "running")
         self.ask("job", "kill", job)
         self.cluster.run("job", "wait", "--timeout", "1h", job, status=1)

@@ -35,7 +35,7 @@ struct BlockBytes {
   [[nodiscard]] StoredBlock Stored(std::uint64_t id) const { return {id, data.size(), BlockCrc(chunk_crcs)}; }
 };
 
-// What the store shares with its files. A file must not outlive the store.
+// The state that the store shares with its files. A file must not outlive the store.
 struct BlocksInMemory {
   // Removes the block that has been in the trash longest. Returns false if there is none that came before `before`.
   // Requires: the caller holds the mutex.

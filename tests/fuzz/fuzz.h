@@ -1,8 +1,7 @@
 // Helpers of fuzz targets. A target is one file with two functions:
 //
 //   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);   // libFuzzer's: 0
-//   std::vector<std::string> millrace::fuzz::Seeds();                                    // good inputs, from our
-//   encoders
+//   std::vector<std::string> millrace::fuzz::Seeds();                                    // good inputs of ours
 //
 // With clang it is linked with libFuzzer, whose corpus begins with the seeds (seeds_main.cc); with g++ it is linked
 // with a driver that mutates the seeds (driver.cc). A target aborts if a property does not hold; sanitizers find the
@@ -71,7 +70,7 @@ inline std::string Summed(std::string_view bytes) {
   return out;
 }
 
-// Returns whether a Result or an optional has a value.
+// Returns true if a Result or an optional has a value.
 template <class T>
 bool Held(const T& result) {
   if constexpr (requires { result.ok(); }) {
@@ -82,7 +81,7 @@ bool Held(const T& result) {
 }
 
 // Decodes `bytes`, encodes the value, decodes that and encodes it again, and checks that both encodings give the same
-// bytes. `decode` returns a Result or an optional with the argument of `encode`. Returns whether `bytes` could be
+// bytes. `decode` returns a Result or an optional with the argument of `encode`. Returns true if `bytes` could be
 // decoded.
 template <class Decode, class Encode>
 bool RoundTrip(std::string_view bytes, Decode decode, Encode encode, std::string_view what) {

@@ -1,4 +1,4 @@
-// What becomes of attempts and map outputs on nodes that ail.
+// Tests what happens to attempts and map outputs on ailing nodes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ TEST_F(AilingTest, WhatANodeOutOfReachRunsAndServesRunsElsewhere) {
   EXPECT_THAT(launches, Each(Field(&LaunchOrder::node, b)));
   EXPECT_EQ(jobs->View(job)->figures.failed_attempts, 0U) << "it counts against nobody";
 
-  // A master that starts anew believes the same.
+  // A master that starts again believes the same.
   const auto progress = jobs->View(job)->maps.done;
   Restart();
   EXPECT_EQ(jobs->View(job)->maps.done, progress);

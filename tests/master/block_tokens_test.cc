@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// What a worker was told by its master.
+// The writes that the master has allowed to a worker, and the tokens of its orders to copy.
 struct Told {
   std::vector<std::pair<std::uint64_t, std::string>> allowed;
   std::vector<std::string> copies;  // the tokens of their orders

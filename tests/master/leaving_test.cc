@@ -1,4 +1,4 @@
-// What becomes of attempts and map outputs on nodes that will leave.
+// Tests what happens to attempts and map outputs on nodes that will leave.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -58,7 +58,7 @@ class TextFile final : public WatchedFile {
 
 class NoControl final : public worker::wire::WorkerControl::Server {};
 
-// What each call is asked with: what is Ann's, where the call is about something.
+// The arguments of each call: things of Ann's, where the call is about something.
 struct Subjects {
   std::uint32_t job = 0;   // in pool production
   std::uint64_t file = 0;  // that she is writing
@@ -275,7 +275,7 @@ class RightsTest : public testing::Test {
     return request.send().wait(io_.waitScope).getSession();
   }
 
-  // Makes what the calls are about anew, as far as it has gone.
+  // Makes what the calls are about again, as far as it has gone.
   void Prepare(Subjects* subjects) {
     ++subjects->number;
     Step step = control_->steps().Begin();

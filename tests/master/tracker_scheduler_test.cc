@@ -37,7 +37,7 @@ class TrackerSchedulerTest : public TrackerFixture {
     jobs->SetScheduler(next, &step);
     Finish(std::move(step));
   }
-  // What the master does now and then.
+  // The master's periodic work.
   void NoteMovedReplicas() {
     Step step = At();
     jobs->NoteMovedReplicas(&step);

@@ -58,7 +58,7 @@ struct Inside {
   bool before = inside;
 };
 
-// What a call failed with is not to be lost by what is done after it.
+// Restores errno at its end, so that later calls do not hide the error of the failed one.
 struct KeepError {
   ~KeepError() { errno = error; }
   int error = errno;

@@ -67,7 +67,7 @@ void WriteNumbers(Cuts<std::uint64_t>& cuts, Random& random, const std::string& 
   }
 }
 
-// Returns how many numbers are in the database, after it has checked that they are the first ones.
+// Checks that the numbers in the database are the first ones, and returns how many there are.
 Result<std::uint64_t> CountNumbers(const std::string& path) {
   MILLRACE_ASSIGN(const auto store, OpenRocksStore(path));
   std::uint64_t count = 0;
@@ -163,7 +163,7 @@ class RefusingDisk {
   Random random_;  // guarded by the files' lock
 };
 
-// Opens it as who starts a daemon anew until that works.
+// Opens it as who starts a daemon again until that works.
 template <class Open>
 auto OpenAtLast(RefusingDisk& disk, const Open& open) {
   for (int tries = 0; tries < 3; ++tries) {
@@ -176,7 +176,7 @@ auto OpenAtLast(RefusingDisk& disk, const Open& open) {
   return opened;
 }
 
-// As the master does it: the first write that fails is the end, and the database is opened anew.
+// As the master does it: the first write that fails is the end, and the database is opened again.
 TEST(PowerTest, ADatabaseKeepsWhatItAcknowledgedOnADiskThatRefuses) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -226,7 +226,7 @@ class RefusedOnceTest : public testing::Test {
         },
         false);
   }
-  // Returns what the second try opened.
+  // Returns the store that the second try opened.
   template <class Open>
   auto OpenTwice(const Open& open) {
     EXPECT_FALSE(open().ok());

@@ -51,8 +51,8 @@ TEST_F(Attempts, OneThatWouldFailInTheSameWayIsNotTriedAgain) {
     -> launch job1.m.0.0 n1 node
     -> launch job1.m.1.0 n1 node
     2 AttemptFailed attempt=job1.m.0.0 reason=no%20text permanent=1
-    -> kill job1.m.1.0 n1: task job1.m.0 failed and is not tried again, since it would fail anew: no text
-    -> ended job1 failed: task job1.m.0 failed and is not tried again, since it would fail anew: no text
+    -> kill job1.m.1.0 n1: task job1.m.0 failed and is not tried again, since it would fail again: no text
+    -> ended job1 failed: task job1.m.0 failed and is not tried again, since it would fail again: no text
     3 decide
   )");
   EXPECT_EQ(engine_.Progress(JobId{1})->failed_attempts, 1U);
@@ -69,7 +69,7 @@ TEST_F(Attempts, OneThatWouldFailInTheSameWayLeavesItsMapOutWhereThatIsAllowed) 
     -> launch job1.m.0.0 n1 node
     -> launch job1.m.1.0 n2 rack
     2 AttemptFailed attempt=job1.m.0.0 reason=no%20text permanent=1
-    -> left out job1.m.0: task job1.m.0 failed and is not tried again, since it would fail anew: no text
+    -> left out job1.m.0: task job1.m.0 failed and is not tried again, since it would fail again: no text
     3 AttemptLost attempt=job1.m.1.0
     3 NodeLost node=n2
     3 decide

@@ -15,7 +15,7 @@
 namespace millrace::sched {
 namespace {
 
-// What a policy under test is to do, and what it has been told.
+// The decisions that a policy under test is to make, and the notifications that it got.
 struct Orders {
   std::deque<Decision> launches;
   std::vector<Victim> victims;

@@ -55,7 +55,7 @@ class Stream : public Still {
       -> launch job3.m.0.0 n1 off
     )");
   }
-  // Plays the end of the map of job3 that runs. Returns what follows.
+  // Plays the end of the running map of job3. Returns the effects.
   std::string NextMinute() {
     const std::string map = "job3.m." + std::to_string(maps_done_++) + ".0", now = std::to_string(now_ += 60 * kSecond);
     EXPECT_PLAYS(&engine_, now + " AttemptSucceeded attempt=" + map);

@@ -41,8 +41,8 @@ HistoryOptions OptionsOf(const std::string& scheduler, unsigned round) {
   return options;
 }
 
-// Returns what the engine says of the record, and what it decides on its own. The records of what was decided are
-// passed over: each engine makes its own decisions.
+// Returns the engine's effects of the record, and its own decisions. The records of what was decided are passed over:
+// each engine makes its own decisions.
 std::string Feed(Engine* engine, const History::Record& record) {
   Effects effects;
   std::string said;
@@ -93,7 +93,7 @@ class TrialOf : public testing::TestWithParam<std::string> {
 TEST_P(TrialOf, ACopyDecidesAsTheOriginalDoes) {
   ForHistories(12, 250, [](const std::vector<History::Record>& records, const HistoryOptions& options) {
     Engine engine(options.engine, MakePolicyOf(options));
-    constexpr std::size_t kTogether = 6;  // records after which, at the end of a round, the copy is made anew
+    constexpr std::size_t kTogether = 6;  // records after which, at the end of a round, the copy is made again
     for (std::size_t begin = 0, end = 0; begin < records.size(); begin = end) {
       end = std::min(begin + kTogether, records.size());
       while (end < records.size() && records[end - 1].line != History::kDecide) ++end;
@@ -155,7 +155,7 @@ std::string WhyJob2Waits(const EngineOptions& options) {
 
 TEST(TrialLimits, WhatWasNotTriedIsNotKnown) {
   EngineOptions options;
-  EXPECT_EQ(WhyJob2Waits(options), "all 6 map slots are busy; the next that frees is offered to it first");
+  EXPECT_EQ(WhyJob2Waits(options), "all 6 map slots are busy; the next to become free is offered to it first");
   options.trials.trials = 1;  // a trial stands for the three maps of job1 on a node
   EXPECT_EQ(WhyJob2Waits(options),
             "all 6 map slots are busy; it is first in order now; of the 6, 3 were tried, and it would get each");

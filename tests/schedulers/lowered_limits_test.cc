@@ -160,7 +160,7 @@ TEST(LoweredLimits, ReducesThatComputeCountAndTheReasonSaysSo) {
   const PolicyView later = engine.View(5);
   ASSERT_EQ(later.waits.size(), 1U);
   EXPECT_EQ(InWords(later.waits[0], engine.state(), 5),
-            "all 2 map slots are busy; the next that frees is offered to it first");
+            "all 2 map slots are busy; the next to become free is offered to it first");
 }
 
 // Lets what runs end, until nothing runs any more: the maps first, since reduces wait for them.

@@ -1,5 +1,6 @@
-// What a view says of the slot that frees next is what happens next: under every scheduler of the catalog, with every
-// part that it takes, tasks of many lengths end one after the other, and whoever is said to get the next slot gets it.
+// The view's statement about the next slot to become free is what happens next: under every scheduler of the catalog,
+// with every part that it takes, tasks of many lengths end one after the other, and whoever is said to get the next
+// slot gets it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ Settings SettingsOfSamples() {
   return settings;
 }
 
-// How often the sentences were right and wrong.
+// Counts of right and wrong sentences.
 struct Score {
   std::uint32_t right = 0, wrong = 0;
   std::vector<std::string> misses;
@@ -87,7 +88,7 @@ class Cluster {
   }
 
  private:
-  // What was said of the next slot of a kind.
+  // The statement about the next slot of a kind.
   struct Claim {
     std::string said;
     JobId job;
@@ -238,7 +239,7 @@ class Cluster {
     }
   }
 
-  // Returns whether the job was said to get what the task leaves; nothing if nothing was said.
+  // Returns true if the view said that the job gets the task's slot; nothing if it said nothing.
   static std::optional<bool> Says(const Claim& claim, const Claims& claims, JobId from) {
     const NextFreed& next = claim.next;
     if (!next.all_tried()) return std::nullopt;

@@ -1,4 +1,5 @@
-// Why a job waits: what Engine::View says holds, and a job whose named causes are lifted, one after the other, starts.
+// Tests the reasons why jobs wait: those of Engine::View hold, and a job whose named causes are lifted, one after the
+// other, starts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -335,9 +336,9 @@ TEST(WaitsInWords, WhoIsAhead) {
   EXPECT_EQ(Why("fifo", {}, kThreeJobs, JobId{3}, kMapSlot),
             "all 2 map slots are busy; 2 jobs are ahead (job2 ads HIGH, job1 logs)");
   EXPECT_EQ(Why("fifo", {}, kThreeJobs, JobId{2}, kMapSlot),
-            "all 2 map slots are busy; the next that frees is offered to it first");
+            "all 2 map slots are busy; the next to become free is offered to it first");
   EXPECT_EQ(Why("dl", {}, kThreeJobs, JobId{2}, kMapSlot),
-            "all 2 map slots are busy; the next that frees goes to the pending map that is closest to it");
+            "all 2 map slots are busy; the next to become free goes to the pending map that is closest to it");
 }
 
 TEST(WaitsInWords, WhatItsGroupHas) {
@@ -362,13 +363,14 @@ TEST(WaitsInWords, WhoGetsTheNextThatFrees) {
   settings.Named<PoolSettings>()["bob"].max_maps = 2;
   EXPECT_EQ(
       Why("fair", settings, kTwoPools, JobId{1}, kMapSlot),
-      "all 4 map slots are busy; it is first in order now; it gets the next that frees if that is one of pool ann; "
+      "all 4 map slots are busy; it is first in order now; it gets the next to become free if that is one of pool ann; "
       "pool ann has 2 of its share of 2");
   EXPECT_EQ(Why("fair", settings, kTwoPools, JobId{2}, kMapSlot), "pool bob runs 2 of at most 2 maps");
   // Without the maximum bob's job is behind in order, and gets what bob loses all the same.
-  EXPECT_EQ(Why("fair", {}, kTwoPools, JobId{2}, kMapSlot),
-            "all 4 map slots are busy; 1 job is ahead (job1); it gets the next that frees if that is one of pool bob; "
-            "pool bob has 2 of its share of 2");
+  EXPECT_EQ(
+      Why("fair", {}, kTwoPools, JobId{2}, kMapSlot),
+      "all 4 map slots are busy; 1 job is ahead (job1); it gets the next to become free if that is one of pool bob; "
+      "pool bob has 2 of its share of 2");
 }
 
 // The one that waits for a permit is not the one that holds it, and need not be the next to have it.
@@ -389,7 +391,7 @@ TEST(WaitsInWords, WhoGetsTheNextPermit) {
             "it has copied its input; the only compute permit of its nodes is busy (job3 HIGH)");
   EXPECT_EQ(
       Why("fifo+ccs", {}, kThreeReduces, JobId{2}, kComputePermit),
-      "it has copied its input; the only compute permit of its nodes is busy (job3 HIGH); the next that frees goes "
+      "it has copied its input; the only compute permit of its nodes is busy (job3 HIGH); the next to become free goes "
       "to job1 logs");
 }
 
@@ -404,7 +406,7 @@ TEST(WaitsInWords, ReducesThatMayStartBeforeASlotFrees) {
   EXPECT_EQ(Why("fifo", {}, kScript, JobId{1}, kReduceSlot), "the only reduce slot is busy; it is first in order now");
   EXPECT_EQ(Why("fifo", {}, std::string(kScript) + "2 AttemptSucceeded attempt=job2.m.0.0\n2 decide\n", JobId{2},
                 kReduceSlot),
-            "the only reduce slot is busy; the next that frees is offered to it first");
+            "the only reduce slot is busy; the next to become free is offered to it first");
 }
 
 TEST(WaitsInWords, WhoHoldsThePermits) {

@@ -216,7 +216,7 @@ TEST(SimulatedClusterTest, TheJournalTellsAStoryThatHolds) {
   EXPECT_TRUE(running.empty());
 }
 
-// What a client that waits for a slow replica asks again: the others are not read once more.
+// A client that waits for a slow replica asks again: the others are not read once more.
 TEST(SimulatedClusterTest, VerifyAsksTheNamedReplicasAlone) {
   SimulatedOptions options;
   options.workers = 2;

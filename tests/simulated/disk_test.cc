@@ -1,4 +1,4 @@
-// What is told once it is on the disk, and a disk that is full.
+// Tests answers that wait for the disk, and a disk that is full.
 #include <gmock/gmock.h>
 
 #include "base/rpc/status_codec.h"
@@ -184,8 +184,8 @@ TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
   EXPECT_THAT(attempts(), SizeIs(5)) << "four of its own fault";
 }
 
-// A node that lists its blocks anew has them all, and its replica counts: what it was told to delete before is as if it
-// had not been said.
+// A node that lists its blocks again has them all, and its replica counts: what it was told to delete before is as if
+// it had not been said.
 TEST(FullDiskTest, WhatWasToBeDeletedBeforeANodeListedItsBlocksAnewIsNotDeletedAfterwards) {
   SimulatedCluster cluster({.workers = 2});
   const dfs::BlockId block = cluster.StoreFile("/kept");
@@ -222,7 +222,7 @@ TEST(FullDiskTest, WhatWasToBeDeletedBeforeANodeListedItsBlocksAnewIsNotDeletedA
   EXPECT_EQ(left, 1);
 }
 
-// What makes room needs none.
+// Changes that make room need none.
 class FullestDiskTest : public testing::Test {
  protected:
   FullestDiskTest() {
@@ -313,7 +313,7 @@ TEST_F(FullestDiskTest, WhenEvenThatIsUsedUpTheyAreRefused) {
   names_ = master::MakeNameService(master::NamePartsOf(cluster_.control()), cluster_.control().callers().Make());
   jobs_ = master::MakeJobService(master::JobPartsOf(cluster_.control()), cluster_.control().callers().Make());
   EXPECT_THAT(Kill().message(), HasSubstr("the master's disk is full"));
-  EXPECT_THAT(Remove("/old").message(), HasSubstr("are left for what makes room"));
+  EXPECT_THAT(Remove("/old").message(), HasSubstr("are left for changes that make room"));
   EXPECT_TRUE(cluster_.control().files().names().Stat("/old").ok());
   EXPECT_EQ(Stat("/old").message(), "") << "workers that registered have changed nothing";
   cluster_.Cut(0);

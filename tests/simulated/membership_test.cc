@@ -301,7 +301,7 @@ TEST(MembershipTest, TheAddressOfAWorkerThatAnswersIsNotTakenOver) {
   const auto& nodes = cluster.control().nodes();
   const Status refused = cluster.RegisterAs({"host1", cluster.control().identity().cluster, "same", true});
   EXPECT_EQ(refused.code(), StatusCode::kBusy);
-  EXPECT_THAT(refused.message(), HasSubstr("with another storage, is there and answers"));
+  EXPECT_THAT(refused.message(), HasSubstr("with another storage, answers there"));
   EXPECT_EQ(nodes.FindByStorage("same"), nullptr);
   EXPECT_TRUE(nodes.FindByStorage("storage1")->alive);
 }

@@ -49,7 +49,7 @@ struct BatchOptions {
   bool restarts = false;  // the master, twice while jobs run and once while none does
 };
 
-// What `millrace sim --replay` does with the journal.
+// Does what `millrace sim --replay` does with the journal.
 sim::ReplayResult Replayed(const std::vector<std::string>& journal) {
   std::string text;
   for (const std::string& line : journal) (text += line) += '\n';
@@ -241,14 +241,14 @@ TEST(SchedulersTest, AMasterStartsWithTheLastGoodSchedulerFileAndSaysSo) {
   cluster.WriteSettings("[edf]\nexclusive = 17\n");
   cluster.Advance(2);
   EXPECT_TRUE(exclusive());
-  EXPECT_THAT(told(), ::testing::AllOf(HasSubstr("scheduler.toml:2"), HasSubstr("what it said before stays in force")));
+  EXPECT_THAT(told(), ::testing::AllOf(HasSubstr("scheduler.toml:2"), HasSubstr("its earlier contents stay in force")));
   for (int restart = 0; restart < 2; ++restart) {
     cluster.RestartMaster();
     cluster.Advance(10);
     EXPECT_TRUE(exclusive());
     EXPECT_THAT(told(),
-                ::testing::AllOf(HasSubstr("is refused since 1970-01-01T00:00:3"), HasSubstr("scheduler.toml:2"),
-                                 HasSubstr("in force is the copy of what it said on 1970-01-01T00:00:0")));
+                ::testing::AllOf(HasSubstr("has been refused since 1970-01-01T00:00:3"), HasSubstr("scheduler.toml:2"),
+                                 HasSubstr("a copy is in force, of its contents on 1970-01-01T00:00:0")));
   }
   cluster.WriteSettings("[edf]\nexclusive = false\n");
   cluster.Advance(2);

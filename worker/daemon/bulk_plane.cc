@@ -103,7 +103,7 @@ void BulkPlane::AddMapOutput(const AttemptId& map, std::uint32_t partitions, con
                   [status, then = std::move(then)] { then(*status); });
 }
 
-// What runs on `copies` may outlive the plane. What follows a copy comes on the control thread, and finds it gone then.
+// Work on `copies` may outlive the plane. The steps after a copy run on the control thread, and find it gone then.
 void BulkPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                               std::function<void(Status)> then) {
   const auto copied = std::make_shared<Status>();

@@ -116,7 +116,7 @@ Result<ConfinerOptions> ConfinerOptionsOf(const WorkerConfig& config, const std:
   return options;
 }
 
-// Says what tasks are confined by. Null if they are not.
+// Opens the confiner of tasks, and logs the parts of the sandbox that it uses. Null if tasks are not confined.
 Result<std::unique_ptr<Confiner>> OpenConfiner(const WorkerConfig& config, const std::string& minder,
                                                sandbox::PeerList& peers, const Log& log) {
   if (config.sandbox == "off") {
@@ -174,7 +174,7 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   return limits;
 }
 
-// Turns what the options leave to the machine into numbers.
+// Replaces options that are `auto` by numbers for this machine.
 Status ResolveResources(WorkerConfig* config) {
   const std::uint64_t memory = config->memory == 0 ? MachineMemory() : config->memory;
   if (config->cores == 0) config->cores = static_cast<std::int64_t>(CoresOfMachine().whole());
@@ -221,7 +221,7 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
 }
 
-// Lets whatever else wants the disk go before the background's thread.
+// Gives the background thread the lowest priority for the disk.
 void YieldTheDisk(rpc::Background& background) {
   // The interface of the kernel (ioprio_set(2)), whose header is not C++.
   constexpr int kWhoProcess = 1, kBestEffort = 2, kClassShift = 13, kLeast = 7;
@@ -261,7 +261,7 @@ class SyncMeters {
 
 auto TellOfYieldingTrash(const Log& log) {
   return [log](const dfs::BlockStore::Swept& swept) {
-    log->warn("{} blocks of {} left the trash for good: there was no room for what is written", swept.blocks,
+    log->warn("{} blocks of {} left the trash for good: new blocks needed the room", swept.blocks,
               FormatBytes(swept.bytes));
   };
 }
@@ -273,7 +273,7 @@ Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& co
                                                           const Log& log) {
   const auto refused = [directories, log](std::size_t disk, int strikes, const Status& why) {
     log->error(
-        "the disk of {} refused a write ({} in a row, at {} it counts as failed), and the block is written anew: {}",
+        "the disk of {} refused a write ({} in a row, at {} it counts as failed), and the block is written again: {}",
         directories[disk], strikes, dfs::SpreadBlockStore::kMostStrikes, why.message());
   };
   std::vector<dfs::SpreadBlockStore::Disk> disks;
@@ -301,7 +301,7 @@ class Watched {
   StorageWatch watch_;
 };
 
-// Returns what must be there of a directory, which is the worker's own, or has blocks in it, or both.
+// Returns the names that must exist in a directory, which is the worker's own, or has blocks in it, or both.
 std::vector<std::string> PartsOf(bool own, bool blocks) {
   std::vector<std::string> parts = own ? WorkerParts() : std::vector<std::string>{"block_directory"};
   const std::vector<std::string> more = blocks ? BlockParts() : std::vector<std::string>();
@@ -344,7 +344,7 @@ class SpotWatch {
     const std::string url = config.spot_notice == "auto" ? MetadataService::kUrl : config.spot_notice;
     auto service = MetadataService::At(url, clock);
     if (!service.ok()) return service.status().Within("spot.notice");
-    log->info("a notice that this machine will be taken away is looked for at {}", url);
+    log->info("looking for a notice that this machine will be taken away at {}", url);
     auto changed = [&timer, &clock, &agent, log](const std::optional<SpotNotice>& notice) {
       if (!notice) {
         log->info("this machine is not taken away after all: its notice was withdrawn");
@@ -372,7 +372,7 @@ class SpotWatch {
   NoticeWatch watch_;
 };
 
-// When this worker's certificates end; nothing without TLS.
+// Returns the ends of this worker's certificates; nothing without TLS.
 std::vector<tls::CertificateEnd> CertificatesOf(const std::shared_ptr<tls::Credentials>& credentials) {
   if (credentials == nullptr) return {};
   const tls::CertificateEnds ends = credentials->Ends();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kText = [](auto& archive, auto& text) { archive.Text(text); };
 
-// Whether there is a user to become stands among the flags; the user follows them, 0 if there is none.
+// One of the flags says whether there is a user to become; the user follows the flags, and is 0 if there is none.
 constexpr auto kOrder = [](auto& archive, auto& order, auto& has_user, auto& user) {
   archive.Text(order.executable);
   archive.List(order.arguments, kText);

@@ -22,7 +22,7 @@ inline constexpr int kReportFd = 5;   // a socket to the worker, for the text of
 inline constexpr int kStatusFd = 6;   // a pipe to the minder, for the StatusOfTask of the job's process
 inline constexpr int kFirstCgroupFd = 7;
 
-// How the job's process ended, as in siginfo_t.
+// The end of the job's process, as in siginfo_t.
 struct StatusOfTask {
   std::int32_t code = 0;
   std::int32_t status = 0;

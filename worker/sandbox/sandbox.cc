@@ -15,7 +15,7 @@ constexpr std::string_view kPartNames[] = {"user",    "mounts", "processes", "ip
                                            "network", "filter", "landlock",  "cgroup"};
 static_assert(std::size(kPartNames) == std::size(kAllParts));
 
-// What programs need of a system.
+// The files of a system that programs need.
 constexpr std::string_view kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt"};
 
 }  // namespace
@@ -47,7 +47,7 @@ std::string ToText(const Parts& parts) {
 Result<UserRange> ParseUserRange(std::string_view text) {
   const auto bad = [&] {
     return Invalid("worker.task_users = " + Quote(std::string(text)) +
-                   " is no range of user numbers; give one that nobody has, such as 70000-99999");
+                   " is not a range of user numbers; give one that nobody uses, such as 70000-99999");
   };
   const std::size_t dash = text.find('-');
   if (dash == std::string_view::npos) return bad();

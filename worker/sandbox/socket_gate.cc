@@ -93,7 +93,7 @@ int Give(int listener, std::uint64_t call, int fd, int at, bool close_on_exec, i
   return 0;
 }
 
-// What a connect names.
+// The target of a connect.
 struct Target {
   Fd fd;  // the worker's own copy of the task's descriptor
   sockaddr_storage address = {};
@@ -110,7 +110,7 @@ class Asked {
       : listener_(listener), call_(call), options_(options) {}
 
   // Returns 0 or an errno. *given is the descriptor that the task got, which is then the call's result. A connect is
-  // not done, but *target says what is to be connected to what.
+  // not done, but *target names the two ends to connect.
   int Do(int* given, std::optional<Target>* target) {
     const int number = call_.data.nr;
     if (number == SCMP_SYS(socket)) return MakeSocket(given);

@@ -43,7 +43,7 @@ namespace millrace::sandbox {
 class PeerList {
  public:
   virtual ~PeerList() = default;
-  // Returns whether a TCP connection to the address is allowed, or nothing if that is not known yet. In that case
+  // Returns true if a TCP connection to the address is allowed, or nothing if that is not known yet. In that case
   // `later` is called once, on any thread, when it is worth asking again.
   [[nodiscard]] virtual std::optional<bool> Allows(const sockaddr_storage& address,
                                                    const std::function<void()>& later) = 0;

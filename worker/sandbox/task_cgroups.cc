@@ -210,7 +210,7 @@ Result<TaskCgroup> TaskCgroups::Make(std::uint64_t serial, const CgroupLimits& l
   return cgroup;
 }
 
-// A limit of swap that this kernel does not have is no failure.
+// It is not a failure if this kernel has no limit of swap.
 Status TaskCgroups::Limit(const std::string& directory, const CgroupLimits& limits) const {
   const auto has = [&](const char* file) { return access((directory + "/" + file).c_str(), W_OK) == 0; };
   const auto set = [&](const char* file, std::uint64_t value) {

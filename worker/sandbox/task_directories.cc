@@ -20,7 +20,7 @@ Status Foreign(const std::string& path, std::string_view is) {
   return Invalid(path + " is " + std::string(is) + "; the task that owns it has replaced it");
 }
 
-// What open(2) says of something that is no regular file, or does not lie where it seems to.
+// Returns true for an error of open(2) that means that something is not a regular file, or is not where it seems to be.
 bool IsOfForeign(int error) {
   return error == ELOOP || error == EXDEV || error == ENXIO || error == EISDIR || error == ENOTDIR || error == ENODEV;
 }
@@ -30,7 +30,7 @@ int OpenAtOnce(int directory, const std::string& below, int flags, mode_t mode) 
   how.flags = static_cast<std::uint64_t>(flags);
   if ((flags & O_CREAT) != 0) how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-  // EAGAIN is no reason to try again: it says that somebody has a lease of the file, and keeps it.
+  // EAGAIN is not a reason to try again: somebody has a lease on the file, and keeps it.
   for (;;) {
     const long fd = syscall(SYS_openat2, directory, below.c_str(), &how, sizeof how);
     if (fd >= 0 || errno != EINTR) return static_cast<int>(fd);
@@ -85,7 +85,7 @@ Result<TaskDirectories::Place> TaskDirectories::Find(const std::string& path) co
     std::string below = path.substr(root.path.size() + 1);
     const std::string slashed = "/" + below + "/";
     for (const char* part : {"//", "/./", "/../"}) {
-      if (slashed.find(part) != std::string::npos) return Invalid(Quote(path) + " is no plain path");
+      if (slashed.find(part) != std::string::npos) return Invalid(Quote(path) + " is not a plain path");
     }
     return Place{&root, std::move(below)};
   }
@@ -103,7 +103,7 @@ Result<Fd> TaskDirectories::OpenRegular(const std::string& path, int flags) cons
   Fd file(OpenBelow(place, flags | kNever, 0644));
   if (!file.valid()) {
     const int error = errno;
-    if (error == EWOULDBLOCK) return Foreign(path, "a file of which somebody has a lease");
+    if (error == EWOULDBLOCK) return Foreign(path, "a file on which somebody has a lease");
     return IsOfForeign(error) ? Foreign(path, "not a regular file") : FromErrno(error, "open " + path);
   }
   struct stat info = {};

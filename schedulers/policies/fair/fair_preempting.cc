@@ -41,7 +41,7 @@ FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotK
   Watch();
 }
 
-// The order is made anew, since pools and clocks point to each other. What starves there starves here; what would be
+// The order is made again, since pools and clocks point to each other. What starves there starves here; what would be
 // seen to starve at the end of the round has done so since the last one.
 FairPreempting::FairPreempting(const FairPreempting& other, const ClusterState& state)
     : GreedyOver(other, std::make_unique<FairOrder>(other.order().settings(), other.order().reduces())),
@@ -93,7 +93,7 @@ std::uint32_t FairPreempting::CouldUse(const ClusterState& state, SlotKind kind,
                                        NodeId node) const {
   const NodeState& at = *state.FindNode(node);
   const bool frees = at.Used(kind.task()) <= at.limits.Of(kind.task()) && at.UsedTogether() <= at.limits.total;
-  // Where no tasks are taken, or more run than may, what ends leaves no slot.
+  // On a node that takes no tasks, or runs more than it may, the end of a task leaves no slot.
   if (kind != kComputePermit && (!at.TakesTasks() || !frees)) return 0;
   std::uint32_t could = 0;
   for (const JobId job : jobs) {
@@ -265,7 +265,7 @@ void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
 
 void FairPreempting::OweAgain(const ClusterState& state, SlotKind kind) {
   std::erase_if(pools_first_[kind], [this](const std::string& name) { return !order().live_pools().contains(name); });
-  // Who has starved until now comes before those that it may starve again otherwise.
+  // Pools for which tasks were killed come first, since they might starve again otherwise.
   const bool owes_others = order().OwesAny(kind);
   for (const std::string& name : pools_first_[kind]) {
     if (owes_others) break;

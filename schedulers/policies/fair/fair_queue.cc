@@ -168,7 +168,7 @@ bool FairQueue::SharesAtLeast(const Member& member, Units units) {
 
 UnitRange FairQueue::SteadyCapacities() {
   RecomputeShares();
-  // Minima that do not fit are scaled anew with each capacity.
+  // Minima that do not fit are scaled again with each capacity.
   if (scaled_) return {level_.capacity(), level_.capacity() + 1};
   return level_.SteadyCapacities().Within({static_cast<Units>(minima_) * kSlot});
 }

@@ -18,7 +18,7 @@ using Wide = __int128;
 
 constexpr std::uint32_t kNoLimit = 0xffffffff;
 
-// What claims a share: a pool, a job, or a queue of mlq.
+// A claimant of a share: a pool, a job, or a queue of mlq.
 struct Claimant {
   FairClaim claim;
   std::size_t number = 0;  // among those that claim with it, by id or name

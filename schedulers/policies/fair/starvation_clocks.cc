@@ -3,7 +3,7 @@
 namespace millrace::sched {
 
 bool StarvationClocks::Earlier::operator()(const Lack& a, const Lack& b) const {
-  // Of a member and its copy (SetAs) neither comes first.
+  // A member and its copy (SetAs) compare as equal.
   if (a.member != b.member && a.member->TieBefore(*b.member)) return true;
   return (a.member == b.member || !b.member->TieBefore(*a.member)) && a.cause < b.cause;
 }

@@ -14,7 +14,7 @@
 //
 // The slots are divided in proportion to the remaining work (theta_cur), with one exception. The job a is the next to
 // end its map phase; its reduces then add reduce work, and another job enters with its maps. If a is near that end, and
-// these changes will alter the proportion by enough, the expected proportion (theta_exp) counts. In the print, k stands
+// these changes will alter the proportion by enough, the expected proportion (theta_exp) counts. In the paper, k stands
 // for the number of jobs in their map phase (the paper's cluster is busy, so there are k of them). This function counts
 // those jobs instead, so that a cluster with few jobs is judged by the jobs that it has.
 //

@@ -24,8 +24,8 @@
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start, since only jobs in R
 //   start reduces.
 //
-// The fractions and the sums of remaining work are made anew for each decision, from the state: two things alone are
-// kept between decisions, the turn, and whether a slot was freed for a map.
+// The fractions and the sums of remaining work are computed for each decision from the state. Only two things are kept
+// between decisions: the turn, and whether a slot was freed for a map.
 //
 // Thread rule: one thread. Cost of an assignment: O(jobs that live) and O(log nodes), so that 200 jobs cost less than
 // 20 us (docs/inside/performance.md#twins), and a search over the free nodes for each job whose tasks none of them may

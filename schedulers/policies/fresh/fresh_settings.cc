@@ -19,7 +19,7 @@ void Declare(KeyList& keys, FreshSettings& settings) {
   keys.Choice<FreshSettings::Order>("order", &order, kFreshOrders,
                                     "the order in which jobs enter: as submitted, or by Johnson's rule");
   keys.Real("tau_progress", &tau_progress, kFraction,
-            "progress of the job that finishes its maps next, from which on the dynamic split looks ahead (tau 1)");
+            "the dynamic split looks ahead once the job that will finish its maps next has this progress (tau 1)");
   keys.Real("tau_change", &tau_change, kAtLeast0,
             "relative change of the split above which the split jumps to the expected one (tau 2)");
 }

@@ -1,4 +1,4 @@
-// Which job has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
+// Finds the job that has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
 // docs/schedulers/policies.md#fresh).
 //
 // The rule, as code:
@@ -9,8 +9,8 @@
 //   w_i = 4, 2, 1, 0.5 or 0.25 by the priority of job i, VERY_HIGH to VERY_LOW, as in `fair`;
 //   the first job = the least by (r_i / w_i, running tasks / w_i, job id).
 //
-// The print has only r_i. All jobs are equal when a batch starts, and the print would give every free slot of that
-// moment to one job. The print knows no priorities; among jobs of one priority the order is that of the print.
+// The paper has only r_i. All jobs are equal when a batch starts, and the paper's rule would give every free slot of
+// that moment to one job. The paper has no priorities; among jobs of one priority the order is the paper's.
 //
 // The order of the r_i changes even when only time passes, so no order is kept. Fractions are compared as whole
 // numbers, so equal ones are equal. Thread rule: free functions over their arguments. O(1) each.

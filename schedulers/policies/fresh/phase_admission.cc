@@ -106,7 +106,7 @@ void PhaseAdmission::AdmitReady(const ClusterState& state) {
 const std::vector<JobId>& PhaseAdmission::ApplyChanges(const ClusterState& state) {
   reported_.clear();
   if (changed_.empty() && !waiting_changed_) return reported_;
-  // What has begun goes on: it takes its places before others do.
+  // Jobs that have begun go on: they take their places before others do.
   for (const JobId id : changed_) {
     if (places_ && PhaseOf(id) != Phase::kNone && state.FindJob(id)->started) places_->Take(*state.FindJob(id));
   }

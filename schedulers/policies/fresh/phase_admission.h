@@ -1,6 +1,6 @@
 // PhaseAdmission: the admission control of FRESH (section III of its paper; docs/schedulers/policies.md#fresh).
 //
-// The rule, as code, whenever jobs have changed; |M| and |R| are bounded by k, and k = 0 is no bound:
+// The rule, as code, whenever jobs have changed; |M| and |R| are bounded by k, and k = 0 means no bound:
 //
 //   for each job that waits, in order: if its pool has room, it takes a place there             // pool_places.h
 //   for each changed job: if all its maps are done and it waits or is in M, it goes to the end of R'

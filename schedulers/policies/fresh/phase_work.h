@@ -4,7 +4,7 @@
 //   RW_m = sum of w'_m over M; RW_r = sum of w'_r over R and R'; a = the job of M with the least (w'_m, id)
 //
 // The mean time is the job's own, else its user's estimate, else that of its history, else the cluster's. The sums are
-// made anew each time. Thread rule: a free function over its arguments. Cost: O(jobs in M, R' and R).
+// made again each time. Thread rule: a free function over its arguments. Cost: O(jobs in M, R' and R).
 #pragma once
 
 #include "schedulers/cluster/cluster_state.h"

@@ -2,14 +2,14 @@
 // Algorithm 1, as mended in docs/schedulers/policies.md#fresh).
 //
 // The model: at most k jobs share the map slots evenly, and at most k the reduce slots. Jobs enter their map phase in
-// the order of the batch. A job whose maps are done reduces, or waits in line to reduce (R'). The print plays the batch
-// through for each split, which costs O(S n k). That is not needed. The map slots are busy until the last map is done,
-// so jobs end their maps after the same amounts of map work whatever the split: with s_m slots, the i-th job ends its
-// maps at A_i / s_m. The reduce slots are busy whenever a job that has ended its maps has reduces left, so the order in
-// which they serve jobs does not matter for the end of the batch. With B_i the reduce work of the i-th job and of all
-// after it, the makespan is the maximum over i of A_i / s_m + B_i / (S - s_m), which is strictly convex in s_m. So one
-// play of the map phase in O(n log n) and a binary search give the split that the print finds, in O(n (log n + log S)).
-// As code:
+// the order of the batch. A job whose maps are done reduces, or waits in line to reduce (R'). The printed algorithm
+// plays the batch through for each split, which costs O(S n k). That is not necessary. The map slots are busy until the
+// last map is done, so jobs end their maps after the same amounts of map work whatever the split: with s_m slots, the
+// i-th job ends its maps at A_i / s_m. The reduce slots are busy whenever a job that has ended its maps has reduces
+// left, so the order in which they serve jobs does not matter for the end of the batch. With B_i the reduce work of the
+// i-th job and of all after it, the makespan is the maximum over i of A_i / s_m + B_i / (S - s_m), which is strictly
+// convex in s_m. So one play of the map phase in O(n log n) and a binary search give the split that the printed
+// algorithm finds, in O(n (log n + log S)). As code:
 //
 //   for i in the order in which jobs end their maps, while min(k, jobs left) of them share the slots evenly:
 //     A_i = map work done by all jobs so far

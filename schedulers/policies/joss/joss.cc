@@ -82,7 +82,7 @@ std::optional<Decision> Joss::NextOf(const ClusterState& state, TaskKind kind) {
       homes_.OnLaunched(answer.task);
       return Decision{answer.task, answer.node};
     }
-    // What moved may wait in a datacenter that was passed already.
+    // A share that moved may wait in a datacenter that was passed already.
     passed = answer.outcome == Outcome::kMoved ? 0 : passed + 1;
   }
   return std::nullopt;

@@ -100,7 +100,8 @@ void JossHomes::LeaveClosedCenters(const ClusterState& state) {
 void JossHomes::Refresh(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   for (const TaskKind kind : kTaskKinds) {
-    // Every task stands in one queue at most, so as many tasks that are all pending are all that are.
+    // Every task is in one queue at most, so if as many are queued as are pending, and all of them are pending, the
+    // queues have all.
     const auto& shares = queues_.SharesOf(id, kind);
     const bool same = queues_.Waiting(id, kind) == job.Pending(kind).size() &&
                       std::all_of(shares.begin(), shares.end(),
@@ -113,7 +114,7 @@ void JossHomes::Refresh(const ClusterState& state, JobId id) {
   }
 }
 
-// What is gone was launched by another policy, or by a journal.
+// Tasks that are gone were launched by another policy, or by a journal.
 void JossHomes::RemoveGone(const JobState& job, TaskKind kind) {
   for (Share* share : std::vector<Share*>(queues_.SharesOf(job.progress.job, kind))) {
     const std::vector<std::uint32_t> tasks(share->tasks.begin(), share->tasks.end());

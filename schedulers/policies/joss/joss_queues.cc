@@ -8,7 +8,7 @@
 
 namespace millrace::sched {
 
-// What pointed to shares of the other one comes to point to their copies.
+// Pointers to shares of the other object become pointers to their copies.
 JossQueues::JossQueues(const JossQueues& other)
     : lanes_(other.lanes_), jobs_(other.jobs_), head_(other.head_), tail_(other.tail_) {
   for (const TaskKind kind : kTaskKinds) {

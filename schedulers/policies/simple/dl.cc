@@ -84,7 +84,7 @@ void Dl::OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& ch
 }
 
 // A launch stops a job's clock. Slots on nodes that the job had refused may be free all along, or free again: it
-// refuses one anew, or else its wait would never end.
+// refuses one again, or else its wait would never end.
 bool Dl::AskAgain(const ClusterState& state, Micros now) {
   bool takes = false;
   for (const JobId id : std::exchange(launched_, {})) {

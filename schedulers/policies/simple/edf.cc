@@ -12,8 +12,8 @@ namespace {
 
 constexpr Micros kNoDeadline = std::numeric_limits<Micros>::max();
 
-// Returns the moment at which half of the reduces will be done, by the run time of those that run now, which is in the
-// past if they are; nothing before all maps are done, or if it takes more than what runs.
+// Returns the moment at which half of the reduces will be done, by the run times of the running ones; it is in the past
+// if they are done already. Returns nothing before all maps are done, or if the running reduces do not suffice.
 std::optional<Micros> HalfDoneAt(const ClusterState& state, const JobState& job) {
   constexpr TaskKind kReduce = TaskKind::kReduce;
   const JobProgress& progress = job.progress;
@@ -27,7 +27,7 @@ std::optional<Micros> HalfDoneAt(const ClusterState& state, const JobState& job)
   return static_cast<Micros>((since + missing * estimate) / running + 0.5);
 }
 
-// Returns true if half of the reduces are done by what they report.
+// Returns true if half of the reduces are done by their own reports.
 bool ReportsHalf(const JobState& job) {
   if (job.progress.maps_done < job.progress.maps) return false;
   std::uint64_t per_mille = 1000ULL * job.progress.reduces_done;
@@ -124,7 +124,7 @@ std::optional<Micros> EdfOrder::NextWake(const ClusterState& state) const {
     if (!at) return std::nullopt;  // not before something ends or starts
     last = std::max(last.value_or(0), *at);
   }
-  // What was launched in this round can make them half done by now: then the others are let in with the next one.
+  // Launches of this round may make them half done: then the others are let in with the next round.
   return last ? std::optional(std::max(*last, round_ + 1)) : std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// What a daemon tells stands in sd_notify(3): the expected lines are those of that page.
+// The expected lines are those of sd_notify(3).
 #include "base/daemon/service_manager.h"
 
 #include <gtest/gtest.h>

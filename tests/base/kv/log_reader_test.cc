@@ -44,7 +44,7 @@ class LogReaderTest : public testing::Test {
       if (name.ends_with(".log")) log_ += *ReadWholeFile(path + "/" + name);
     }
   }
-  // What is read is part of what was written, in its order. Returns how many batches are missing.
+  // Checks that the batches read are among those written, in order. Returns the number of missing batches.
   std::size_t Missing(const LogContent& content) {
     std::size_t at = 0;
     for (const LoggedBatch& batch : content.batches) {

@@ -136,7 +136,7 @@ TEST_F(MirroredStoreTest, ACopyThatIsBehindOrDamagedOrGoneIsMadeAnew) {
   Put(*Open(), "first", "1");
   Put(**OpenRocksStore(first_), "second", "2");
   EXPECT_EQ(Open()->copy_problem(), "");
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made anew: it is not up to date")));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made again: it is not up to date")));
   fs::remove(copy_ + "/CURRENT");
   EXPECT_EQ(Open()->copy_problem(), "");
   fs::remove_all(copy_);
@@ -152,7 +152,7 @@ TEST_F(MirroredStoreTest, ACopyThatFailsIsGivenUpAndThatIsSaid) {
     EXPECT_EQ(store->copy_problem(), "");
     Put(*store, "second", "2");
     Put(*store, "third", "3");
-    EXPECT_THAT(store->copy_problem(), HasSubstr("what is acknowledged is on one disk"));
+    EXPECT_THAT(store->copy_problem(), HasSubstr("acknowledged changes are on one disk"));
     EXPECT_EQ(told_.size(), 1u);
     EXPECT_EQ(*All(*store), written_);
   }
@@ -260,7 +260,7 @@ TEST_F(MirroredStoreTest, ACopyOfAnotherHistoryIsNotTakenForTheSame) {
   ASSERT_TRUE(Repair(true, false).ok());
   const auto opened = TryOpen();
   EXPECT_EQ(opened.status().code(), StatusCode::kCorrupt);
-  EXPECT_THAT(opened.status().message(), HasSubstr("hold different things"));
+  EXPECT_THAT(opened.status().message(), HasSubstr("but differ"));
   EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_) << "nobody but a user can tell which of both is right";
   const auto facts = Repair();
   ASSERT_TRUE(facts.ok()) << facts.status().message();
@@ -335,7 +335,7 @@ TEST_F(MirroredStoreTest, ACopyThatCannotBeReadIsPutAsideAndNotRemoved) {
   ASSERT_TRUE(WriteFileDurably(copy_ + "/letter", "dear Ann").ok());
   EXPECT_EQ(Open()->copy_problem(), "");
   EXPECT_EQ(*ReadWholeFile(copy_ + ".damaged-1/letter"), "dear Ann");
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made anew: there are files, but no database"),
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made again: there are files, but no database"),
                                  HasSubstr("lies in " + copy_ + ".damaged-1")));
   EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_);
 }

@@ -410,7 +410,7 @@ TEST_F(RocksStoreTest, ARestoredDatabaseHasItsNote) {
   EXPECT_EQ(*store->Get("note"), "restored");
 }
 
-// What is left is no longer a database, but a repair could still read it.
+// The remains are no longer a database, but a repair could still read them.
 TEST_F(RocksStoreTest, WhatIsLeftOfADatabaseIsMovedAsideByARestoration) {
   const std::string backups = directory_->path() + "/backups";
   auto store = Open();

@@ -48,7 +48,7 @@ TEST(CallRights, AreNeededForEachCallByEachRole) {
   EXPECT_EQ(rights.Find(0x1234, 0), nullptr);
 }
 
-// What must hold whatever the table says otherwise.
+// Rules that must hold whatever else the table says.
 TEST(CallRights, KeepWorkersTasksAndClientsApart) {
   for (const auto& right : CallRights().List()) {
     const auto may = [&right](Role role) { return std::ranges::find(right.roles, role) != right.roles.end(); };
@@ -146,7 +146,7 @@ TEST(Guarded, HoldsForWhatAPeerReaches) {
   const Status denied = outcome(task.registerRequest().send());
   EXPECT_EQ(denied.code(), StatusCode::kDenied);
   EXPECT_EQ(denied.message(),
-            "Master.register is refused: it takes the certificate of a worker, and this one is that of task:ann");
+            "Master.register is refused: it needs the certificate of a worker, and this is that of task:ann");
   auto names = task.namesRequest().send().getService();
   EXPECT_TRUE(outcome(names.statRequest().send()).ok());
   EXPECT_THAT(outcome(names.setReplicationRequest().send()).message(),

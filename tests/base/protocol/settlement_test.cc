@@ -231,7 +231,7 @@ TEST_F(LateAnswerTest, DoesNotDropAnOutputThatWasAskedForSince) {
   SetUpJob();
   const AttemptId map = MapAttemptId(kJob, 4, 1);
   CopyOutput(map).wait(scope_);
-  record_.killed = {map};  // a master that was started anew knows of the output elsewhere alone
+  record_.killed = {map};  // a master that was started again knows of the output elsewhere alone
   RegisterAgain();
   EXPECT_THAT(record_.registrations[1].map_outputs, ElementsAre(map));
   CopyOutput(map).wait(scope_);  // it is told of here, too

@@ -1,4 +1,4 @@
-// What is said of certificates that end, by a clock of the test's own.
+// Tests the warnings about certificates that end, by a clock of the test's own.
 #include "base/tls/expiry.h"
 
 #include <gmock/gmock.h>

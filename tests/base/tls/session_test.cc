@@ -134,7 +134,7 @@ TEST(Session, AWorkerIssuesCertificatesOfTasksAndOfNothingElse) {
     forged.own.certificate += worker.own.certificate;
     JoinedSessions bad(Credentials::From(forged).value(), authority.Of("master"));
     bad.Handshake();
-    ExpectRefused(bad.server_done, "not by whom it must be issued");
+    ExpectRefused(bad.server_done, "its issuer may not issue it");
     EXPECT_FALSE(bad.client_done.ok()) << claimed;
   }
 }

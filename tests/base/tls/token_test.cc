@@ -38,7 +38,7 @@ TEST(Token, IsGoodForOneUse) {
   EXPECT_EQ(says.subject, "ann");
   EXPECT_EQ(says.terms, "terms");
   EXPECT_TRUE(CheckNotEnded(says, kNow).ok());
-  EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("has ended: it was good until"));
+  EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("has expired: it was valid until"));
   EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("do the clocks"));
 }
 
@@ -54,7 +54,7 @@ TEST(Token, IsSpoiltByAnyChange) {
   EXPECT_FALSE(key.Check(token + "x", 17, "ann", kNow).ok());
 }
 
-// What Python's hmac makes of the same:
+// The result of Python's hmac for the same bytes:
 //   said = bytes([1]) + (1800003600).to_bytes(8, "little") + b"\x03ann"
 //   hmac.new(b"k" * 32, b"\x0dmillrace read" + (17).to_bytes(8, "little") + bytes([13]) + said, "sha256").hexdigest()
 TEST(Token, IsWhatTheFormatSays) {

@@ -104,7 +104,7 @@ kj::Promise<void> AwaitSuccess(master::wire::JobService::Client jobs, JobId job)
 
 double Milliseconds(kj::Duration duration) { return static_cast<double>(duration / kj::NANOSECONDS) / 1e6; }
 
-// Returns how many of these attempts are not the first of their task.
+// Returns the number of these attempts that are not the first of their task.
 std::size_t Repeated(std::vector<AttemptId> attempts) {
   std::sort(attempts.begin(), attempts.end());
   const auto same_task = [](const AttemptId& a, const AttemptId& b) { return a.task == b.task; };

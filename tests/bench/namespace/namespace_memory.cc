@@ -1,5 +1,5 @@
-// What a file costs the master in memory: makes a namespace of FILES files of BLOCKS blocks each, a thousand to a
-// directory, has REPLICAS nodes report all of them, and prints how much the process has grown, by steps.
+// Measures the memory that a file costs the master: makes a namespace of FILES files of BLOCKS blocks each, a thousand
+// to a directory, has REPLICAS nodes report all of them, and prints how much the process has grown, by steps.
 //   namespace_memory FILES [BLOCKS [REPLICAS]]
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// What a decision costs under the policies that offer free slots to jobs in an order: the time to fill an idle cluster,
-// and the time of an event with the decisions that follow from it.
+// Measures the cost of a decision under the policies that offer free slots to jobs in an order: the time to fill an
+// idle cluster, and the time of an event with the decisions that follow from it.
 //
 //   greedy_bench [--schedulers=fifo,fair+delay] [--within_pools] [--benchmark_filter=Free]
 //
@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint32_t kJobs = 1000;
 constexpr Micros kTaskTime = 10 * kSecond;
 
-// What a node has, and what the jobs have together for each node.
+// The slots of a node, and the tasks of all jobs for each node.
 struct Load {
   Slots slots;
   std::uint32_t maps = 0, reduces = 0;

@@ -1,4 +1,5 @@
-// What lsap and dl cost as schedulers of an engine, engine included: 10,000 nodes with 8 map slots, 1,000 jobs.
+// Measures the cost of lsap and dl as schedulers of an engine, engine included: 10,000 nodes with 8 map slots, 1,000
+// jobs.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

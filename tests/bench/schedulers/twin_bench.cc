@@ -1,5 +1,5 @@
-// What a decision costs under a policy and under its plain twin (reference.h): a table of the time of an event with the
-// decisions that follow from it.
+// Measures the cost of a decision under a policy and under its plain twin (reference.h): a table of the time of an
+// event with the decisions that follow from it.
 //
 //   twin_bench [--nodes=100,1000,10000] [--jobs=200] [--seconds=3] [POLICY...]
 //

@@ -23,7 +23,7 @@ TEST(EmittedTest, TheTypeItselfIsNotCopied) {
   const std::uint64_t number = 5;
   static_assert(std::is_same_v<decltype(internal::Emitted<std::uint64_t>(number, "")), const std::uint64_t&>);
   EXPECT_EQ(&internal::Emitted<std::uint64_t>(number, ""), &number);
-  // What is made on the way is an object and no reference to one that is gone.
+  // The intermediate value is an object, not a reference to one that is gone.
   static_assert(std::is_same_v<decltype(internal::Emitted<std::uint64_t>(OwnNumber{}, "")), std::uint64_t>);
   static_assert(std::is_same_v<decltype(internal::Emitted<std::uint64_t>(1, "")), std::uint64_t>);
   static_assert(std::is_same_v<decltype(internal::Emitted<std::string>("text", "")), std::string>);
@@ -39,7 +39,7 @@ bool Fits(From number) {
   }
 }
 
-// What cannot be seen to fit is refused by the compiler.
+// The compiler refuses a type whose values may not fit.
 struct OwnInt {
   operator int() const { return -1; }
 };

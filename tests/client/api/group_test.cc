@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Runs a map over each text, and `reduces` reduces. Returns what each reduce wrote; an error stands for its output.
+// Runs a map over each text, and `reduces` reduces. Returns the output of each reduce, or its error.
 template <class J>
 std::vector<std::string> Parts(const std::vector<std::string>& texts, std::uint32_t reduces,
                                std::vector<std::int64_t>* groups = nullptr) {

@@ -21,7 +21,7 @@ std::string Written(const TaskFiles& files, std::uint32_t reduce) {
   return files.tree->written.at("/out/_temporary/job3.r." + number + ".0/part-r-0000" + number);
 }
 
-// Runs one map over `piece` and `reduces` reduces. Returns what each reduce wrote.
+// Runs one map over `piece` and `reduces` reduces. Returns the output of each reduce.
 std::vector<std::string> RunJob(TaskDriver& driver, TaskFiles& files, const Piece& piece, std::uint32_t reduces) {
   EXPECT_EQ(driver.SetUpJob(reduces), "");
   driver.LaunchMap(0, {piece}, driver.Path("m0"));

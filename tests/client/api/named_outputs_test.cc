@@ -97,7 +97,7 @@ TEST(NamedOutputsTest, AMapWithoutReducesWritesThem) {
   EXPECT_EQ(Aside(files, "job3.m.0.0/part-m-00000"), "1\n22\n");
   EXPECT_EQ(Aside(files, "job3.m.0.0/bad-m-00000"), "3\tx y\n");
   driver.LaunchMap(1, {AddLocal(files, 2, "b", "333\n")}, "");
-  EXPECT_THAT(driver.WaitForEnd().named, IsEmpty()) << "the next task of the process begins anew";
+  EXPECT_THAT(driver.WaitForEnd().named, IsEmpty()) << "the next task of the process begins again";
 }
 
 // Writes a record of a wrong length to a named output, and more.

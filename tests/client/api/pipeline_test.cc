@@ -1,4 +1,4 @@
-// What a pipeline asks of whoever runs its steps, and how words and reports are read. Whole pipelines run in
+// Tests a pipeline's requests to the runner of its steps, and the reading of words and reports. Whole pipelines run in
 // tests/cluster/test_pipelines.py.
 #include "client/api/pipeline.h"
 
@@ -101,7 +101,7 @@ TEST(PipelineTest, WhatAFailedStepLeavesIsKept) {
   FakeRunner runner;
   runner.failing = "copy";
   const Status failed = DriveLoop(runner, "0");
-  EXPECT_EQ(failed.message(), "step copy: job7: failed: too bad; what its steps left is in /_out.steps");
+  EXPECT_EQ(failed.message(), "step copy: job7: failed: too bad; the output of its steps is in /_out.steps");
   EXPECT_EQ(runner.calls.size(), 2u) << "nothing is removed";
   EXPECT_EQ(DriveLoop(runner, "0", false).message(), "step copy: job7: failed: too bad");
 }

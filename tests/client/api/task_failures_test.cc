@@ -29,7 +29,7 @@ TEST(TaskFailuresTest, ASegmentThatDoesNotMatchItsChecksumFailsTheReduce) {
   EXPECT_TRUE(files.tree->written.empty());
 }
 
-// Returns what a task says that has read a file as lines.
+// Returns the message of a task that has read a file as lines.
 TaskDriver::End EndOver(const std::string& bytes, const std::string& decompress) {
   TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);

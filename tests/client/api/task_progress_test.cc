@@ -160,7 +160,7 @@ std::uint64_t EmittedOfOneRecord(std::uint32_t reduces) {
   EXPECT_EQ(driver.SetUpJob(reduces), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "one\n")}, driver.Path("m0"));
   std::uint64_t emitted = 0;
-  // What waits in a batch is not counted yet.
+  // Records that wait in a batch are not counted yet.
   while (emitted < Outpouring::kRecords - 100) {
     const task::Message message = driver.Receive();
     emitted = message.Root<wire::FromTask>().getProgress().getEmitted();

@@ -1,4 +1,4 @@
-// What a job's tests are given: a map, a reduce or a whole job, run as the runtime runs it.
+// Tests the functions for a job's tests: a map, a reduce or a whole job, run as the runtime runs it.
 #include "client/api/testing.h"
 
 #include <gmock/gmock.h>
@@ -115,7 +115,7 @@ TEST(TestingTest, AReduceIsGivenSortedRecords) {
 TEST(TestingTest, AJobWithoutReducesHasLinesToo) {
   EXPECT_THAT(RunJob<Upper>({"a\nb\n"}).lines, ElementsAre("a!", "b!"));
   EXPECT_THAT(RunJob<Upper>({"a\nb\n"}, {.reducers = 0}).lines, ElementsAre("a!", "b!"));
-  EXPECT_THAT(RunJob<Upper>({"a\n"}, {.reducers = 2}).error, HasSubstr("the number of its reduces is 0, and not 2"));
+  EXPECT_THAT(RunJob<Upper>({"a\n"}, {.reducers = 2}).error, HasSubstr("its number of reduces is 0, and not 2"));
 }
 
 // Files as they are, or as what they decompress to. An empty gzip file is of 20 bytes.
@@ -159,7 +159,7 @@ TEST(TestingTest, AnExpectationThatIsNotMetSaysWhyTheJobFailed) {
   ::testing::internal::CaptureStderr();
   MILLRACE_EXPECT(failed.error.empty());
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("expected: failed.error.empty()\n  what was run last failed: "));
+              HasSubstr("expected: failed.error.empty()\n  the last run failed: "));
   (void)RunJob<Words>({"a\n"});
   ::testing::internal::CaptureStderr();
   MILLRACE_EXPECT(1 == 2);

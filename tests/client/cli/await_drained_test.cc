@@ -1,4 +1,4 @@
-// What `node decommission` makes of the master's answer: what it waits for, what ends it, and when it is done.
+// Tests how `node decommission` treats the master's answers: when it waits, fails, and succeeds.
 #include "client/cli/await_drained.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(DrainProgressTest, ALostNodeEndsItWithTheBlocksThatAreMissing) {
 TEST(DrainProgressTest, ANodeWhoseTrashMayBeNeededKeepsItUnlessForced) {
   job::MayGo answer = Of({GoState::kDoubt, GoState::kYes});
   EXPECT_THAT(DrainProgressOf(answer).failure.message(),
-              HasSubstr("node 1: all that files have is elsewhere, but its trash"));
+              HasSubstr("node 1: other nodes have all blocks of files, but its trash"));
   answer.answers[0].tasks = 1;
   for (const bool force : {false, true}) {
     EXPECT_FALSE(DrainProgressOf(answer, force).done);

@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-// Returns what bash itself makes of the script.
+// Returns the completions that bash itself makes with the script.
 std::string Complete(const std::string& words, int at, const std::string& prelude = {}) {
   const TempDir directory = TempDir::Make("completion-test-").value();
   const std::vector<Verb> verbs{{"job", "", nullptr, {"list", "logs", "kill"}}, {"fs", "", nullptr, {"ls"}}};
@@ -45,7 +45,7 @@ millrace() {
 }
 )";
 
-// What a user of the cluster may call a file, below a directory in which others press Tab.
+// Names that a user of the cluster may give to files, below a directory in which others press Tab.
 const std::vector<std::string>& HostileNames() {
   static const std::vector<std::string> names{"$(touch ran)",
                                               "`touch ran`",

@@ -1,4 +1,4 @@
-// Which node a word names.
+// Tests which node a word names.
 #include "client/cli/find.h"
 
 #include <gmock/gmock.h>

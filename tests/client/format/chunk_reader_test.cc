@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-// Returns where the first line begins: behind a byte order mark.
+// Returns the offset of the first line, after a byte order mark.
 std::size_t FirstLine(std::string_view file) { return file.starts_with("\xef\xbb\xbf") ? 3 : 0; }
 
 // Returns the chunks of a split, after it has checked what must hold of each of them.

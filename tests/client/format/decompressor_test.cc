@@ -115,7 +115,7 @@ TEST_P(DecompressorTest, WhatFollowsTheLastMemberMustBeAnother) {
   }
 }
 
-// Returns what a file gives whose pieces have `piece` bytes, or the message of the failure.
+// Returns the data of a file that comes in pieces of `piece` bytes, or the message of the failure.
 std::string Streamed(Compression compression, std::string_view file, std::size_t piece) {
   StreamDecompressor decompressor(compression, "f", file.size(), nullptr);
   std::string out;

@@ -1,4 +1,4 @@
-// Which types may travel as they lie in memory. All of it is decided by the compiler.
+// Tests which types may be sent as they lie in memory. The compiler decides all of it.
 #include "client/format/plain_bytes.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ static_assert(!HoldsItsBytes<InArray>() && !HoldsItsBytes<InOptional>() && !Hold
 static_assert(!HoldsItsBytes<Function>() && !HoldsItsBytes<Member>() && !HoldsItsBytes<Wrapper>());
 static_assert(!HoldsItsBytes<FirstReference>() && !HoldsItsBytes<LaterReference>());
 
-// What cannot be looked into is refused.
+// Types that cannot be looked into are refused.
 class Private {
  public:
   int Get() const { return number_; }

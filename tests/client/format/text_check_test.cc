@@ -44,7 +44,7 @@ std::string Tar(std::string_view magic) {
   return header + std::string(512, 'x');
 }
 
-// What each begins with is from the format's own specification.
+// The first bytes of each are from the format's own specification.
 TEST(TextCheckTest, FormatsAreToldByName) {
   const std::vector<std::pair<std::string, std::string>> known = {
       {"an xz file", "\xfd\x37zXZ\0\0\x04\xe6\xd6\xb4\x46"s},

@@ -39,7 +39,7 @@ struct Combined : Words {
   static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
 };
 
-// What Map emits is far from what it reads.
+// Map's keys differ a lot from its input.
 struct Turned : Words {
   explicit Turned(TaskContext& context) : context_(context) {}
   void Map(std::string_view line, auto& emit) {

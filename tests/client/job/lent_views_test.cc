@@ -200,7 +200,7 @@ class KeptViewsTest : public ::testing::Test {
     const Result<solo::SoloRun> run = solo::ParseSoloRun({directory_.path() + "/out", "1", "--", input});
     return solo::RunSolo(binding, "job", *run).status();
   }
-  // Runs the job in a process of its own. Returns what it wrote on standard error; "signal N" is its end.
+  // Runs the job in a process of its own. Returns its standard error, with "signal N" at the end.
   template <class J>
   std::string RunApart() {
     int ends[2] = {-1, -1};
@@ -269,7 +269,7 @@ TEST_F(KeptViewsTest, OfKeysOfValues) {
 }
 
 TEST_F(KeptViewsTest, ValuesThatAreTakenTwiceFailTheJob) {
-  EXPECT_THAT(Run<Twice>().message(), HasSubstr("Reduce goes over the values of a key a second time"));
+  EXPECT_THAT(Run<Twice>().message(), HasSubstr("Reduce iterates over the values of a key a second time"));
   EXPECT_TRUE(Run<StopsEarly>().ok());
 }
 

@@ -70,7 +70,7 @@ TEST_F(FirstLookTest, MoreThanARequestHoldsAreRefused) {
   EXPECT_TRUE(Uncut({"/d/*1"}).ok());
   const Status status = Uncut({"/d"}).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalid);
-  EXPECT_THAT(status.message(), HasSubstr("too many compressed files without the name of one"));
+  EXPECT_THAT(status.message(), HasSubstr("too many compressed files whose names do not say so"));
 }
 
 TEST_F(FirstLookTest, AFileThatIsNoTextIsRefusedWhereTextIsRead) {

@@ -1,5 +1,5 @@
-// How the words of JOB --millrace-solo are read, and how local files become the input of maps. Whole runs are compared
-// with a cluster's in tests/cluster/test_local.py.
+// Tests the reading of the words of JOB --millrace-solo, and of local files as the input of maps. Whole runs are
+// compared with a cluster's in tests/cluster/test_local.py.
 #include "client/solo/solo.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(SoloRunTest, WrongWordsAreNamed) {
   EXPECT_THAT(ParseSoloRun({"out", "1", "--file=x", "--", "in"}).status().message(), HasSubstr("--file=x"));
 }
 
-// What its Prepare has seen of the input is its output.
+// Its output is the input as its Prepare saw it.
 struct Looks {
   static void Options(JobOptions& options) { options.Text("looks.seen", "", "names, lengths and first bytes"); }
   static Status Prepare(Preparation& job) {

@@ -150,7 +150,7 @@ TEST_P(BlockWriteTest, AFullDiskNamesItsNode) {
     const auto saved = writer->Salvage(&rest, &failed);
     ASSERT_TRUE(saved.ok()) << saved.status().message();
     EXPECT_THAT(failed, ElementsAre(NodeId{full}));
-    // What all had acknowledged stays on all; the full one can hold it.
+    // Bytes that all had acknowledged stay on all; the full one can hold them.
     EXPECT_LE(saved->length, 5 * kPacketBytes);
     for (const NodeId node : saved->nodes) {
       EXPECT_EQ(*nodes_[node.value - 1]->store->Read(1, 0, saved->length) + rest, data);

@@ -271,7 +271,7 @@ Result<WrittenBlock> WritePausing(const std::string& data, std::optional<Ack> st
   return written;
 }
 
-// What the node said while nobody was reading is older than what comes after it.
+// Messages that the node sent while nobody was reading are older than later ones.
 TEST(PausingWriterTest, APauseOfTheWriterIsNoStallOfThePipeline) {
   const std::string data = RandomBytes(kPacketBytes, 1);
   Ack stored;

@@ -100,7 +100,7 @@ class LyingWriterTest : public LocalWriteTest, public testing::WithParamInterfac
     EXPECT_EQ(ack.failure.code(), StatusCode::kCorrupt) << ack.failure.message();
     EXPECT_THAT(ack.failed_nodes, ElementsAre(1_n));
     for (const auto& node : nodes_) EXPECT_THAT(node->store->List(), IsEmpty());
-    // What was acknowledged before can be salvaged.
+    // Bytes that were acknowledged before can be salvaged.
     auto stream = RawWriter::Connect(nodes_[0]->place);
     const auto closed = stream->Call(net::Operation::kFinishBlockAt, Encode(FinishRequest{1, kPacketBytes}));
     ASSERT_TRUE(closed.ok()) << closed.status().message();
@@ -191,7 +191,7 @@ class HeaderTaker final : public net::BulkHandler {
 
 class LocalWriterTest : public testing::Test {
  protected:
-  // Starts a node of this kind, with number 7. Returns how to reach it.
+  // Starts a node of this kind, with number 7. Returns its address.
   ReplicaHost Start(Fd file) {
     net::BulkServerOptions options;
     options.bind = "127.0.0.1";

@@ -35,7 +35,7 @@ class RefusedWriteTest : public BlockStoreTest {
   void Fail(WriteStep step, int later, int error) { failing_ = {step, later, error}; }
   [[nodiscard]] bool failed() const { return !failing_.has_value(); }
 
-  // Returns how the first step that fails ended.
+  // Returns the status of the first step that fails.
   static Status WriteAll(BlockFile& file, std::string_view data) {
     for (std::size_t at = 0; at < data.size(); at += kPacketBytes) {
       const std::string_view piece = data.substr(at, kPacketBytes);

@@ -50,7 +50,7 @@ class SecuredTransferTest : public NodesTest {
     return got == data_ ? Status::Ok() : Corrupt("other bytes");
   }
 
-  // Returns what lets ann write the block through all nodes.
+  // Returns the token with which ann may write the block through all nodes.
   [[nodiscard]] std::string WriteToken() const {
     return MakeWriteToken(key_, kBlock, {Pipeline(), "ann"}, SystemClock().Now() + kHour);
   }

@@ -58,7 +58,7 @@ class WriteTokenTest : public NodesTest, public testing::WithParamInterface<bool
   [[nodiscard]] std::shared_ptr<tls::Credentials> As(const std::string& name) const {
     return GetParam() ? authority_.OfAnybody(name) : nullptr;
   }
-  // Returns what the pipeline through nodes 1 and 2 is: bob's block, unless it is somebody else's.
+  // Returns the pipeline through nodes 1 and 2. The block is bob's, unless a subject is given.
   [[nodiscard]] std::vector<ReplicaHost> OneAndTwo() const { return {nodes_[0]->place, nodes_[1]->place}; }
   [[nodiscard]] std::string TokenFor(const std::vector<ReplicaHost>& pipeline, const std::string& subject = "bob",
                                      Micros life = kHour) const {

@@ -182,7 +182,7 @@ TEST_F(BlockManagerTest, AMendedReplicaWhoseDeletionIsOnItsWayMakesNoOtherSurplu
   blocks_.Corrupt(0_n, 1);
   EXPECT_EQ(Deletions(), (Deleted{{0_n, {1}}}));
   blocks_.NodeSpace(1_n, 1);            // would be the choice by space
-  blocks_.Received(0_n, {1, kLength});  // written anew before the order came
+  blocks_.Received(0_n, {1, kLength});  // written again before the order came
   EXPECT_THAT(Deletions(), IsEmpty());
   blocks_.Deleted(0_n, 1);
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n));

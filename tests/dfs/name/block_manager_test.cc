@@ -184,7 +184,7 @@ TEST_F(BlockManagerTest, OfAForgottenNodeNothingIsLeft) {
   EXPECT_THAT(blocks_.Replicas(2), ElementsAre(2_n));
   EXPECT_EQ(blocks_.Health().missing, 0u);
   Up(0_n);
-  EXPECT_FALSE(blocks_.Drained(0_n)) << "a node of that number begins anew";
+  EXPECT_FALSE(blocks_.Drained(0_n)) << "a node of that number begins again";
   blocks_.Unwant(2);
 }
 

@@ -57,7 +57,7 @@ struct Model {
     }
     return false;
   }
-  // Of the deepest directory that there is above the path.
+  // Returns the group of the deepest existing directory above the path.
   [[nodiscard]] std::string GroupAbove(const std::string& path) const {
     std::string up(ParentPath(path));
     while (At(up) == nullptr) up = ParentPath(up);

@@ -78,7 +78,7 @@ TEST_F(UnknownBlocksTest, HalfAReportIsNotActedOn) {
   for (BlockId id = 1003; id <= 1024; ++id) rest.push_back({id, kLength});
   blocks_.ReportPart(0_n, rest);
   blocks_.ReportEnd(0_n);
-  EXPECT_TRUE(blocks_.UnknownOn(0_n).held) << "asked anew";
+  EXPECT_TRUE(blocks_.UnknownOn(0_n).held) << "asked again";
   ExpectIdle();
   EXPECT_EQ(blocks_.DiscardUnknown(0_n).value(), 24u);
   EXPECT_EQ(PutAside(), 24u);

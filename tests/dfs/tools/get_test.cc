@@ -67,7 +67,7 @@ TEST_F(GetTest, ATargetThatIsANameIsNoDirectoryToGoInto) {
     Refuses(1, {"get", "-T", source, Local("there")}, {"there", "exists already"});
     Refuses(1, {"get", "-T", "-f", source, Local("there")}, {"there", "exists already"});
   }
-  Refuses(1, {"get", "-T", "/a", "/t", Local("there")}, {"is the name of one", "2 to get"});
+  Refuses(1, {"get", "-T", "/a", "/t", Local("there")}, {"names one thing", "2 to get"});
   EXPECT_EQ(LocalNames("there"), std::vector<std::string>{});
   EXPECT_EQ(Run({"get", "-T", "/t", Local("new/")}).status, 0);
   EXPECT_EQ(Read("new/b"), "2");

@@ -129,7 +129,7 @@ class Patterns {
   Letters letters_;
 };
 
-// How LineMatcher goes about it.
+// The methods of LineMatcher.
 enum class Way { kLiteral, kNearLiteral, kManyLines, kLineByLine };
 Way WayOf(const std::string& pattern, Letters letters) {
   const PatternFacts facts = FactsOf(pattern, letters);

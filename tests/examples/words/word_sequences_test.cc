@@ -43,7 +43,7 @@ std::vector<std::string> Expected(const std::string& text) {
   return sequences;
 }
 
-// What the splits [0, cut), [cut, cut + width), ... find, one after the other.
+// Returns the sequences of the splits [0, cut), [cut, cut + width), ..., one after the other.
 template <std::size_t kWords>
 std::vector<std::string> OfSplits(const std::string& text, std::uint64_t cut, std::uint64_t width, std::size_t piece) {
   TextSource source(text, piece);

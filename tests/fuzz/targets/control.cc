@@ -69,7 +69,7 @@ class Master {
     return answer.poll(scope_) && answer.wait(scope_).getVersion().size() > 0;
   }
 
-  // What a client sends that does `calls`.
+  // Returns the bytes that a client sends when it makes `calls`.
   template <class Calls>
   static std::string Session(Calls calls) {
     kj::EventLoop loop;

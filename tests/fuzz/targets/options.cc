@@ -1,4 +1,4 @@
-// What a daemon's options take: `--set` pairs, bytes, durations, and a TOML file. The first byte says which.
+// Fuzzes the values of a daemon's options: `--set` pairs, bytes, durations, and a TOML file. The first byte says which.
 #include "base/options.h"
 
 #include <fcntl.h>

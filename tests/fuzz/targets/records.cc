@@ -40,7 +40,7 @@ std::string WithSums(std::string bytes) {
   return bytes;
 }
 
-// How many records; none when the split is damaged.
+// Returns the number of records; nothing if the split is damaged.
 std::optional<std::uint64_t> Count(const std::string& bytes, std::uint64_t begin, std::uint64_t end) {
   auto reader = RecordReader::Open(
       [&](std::uint64_t offset, std::size_t size, char* out) {

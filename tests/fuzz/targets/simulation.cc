@@ -1,5 +1,5 @@
-// What the simulator reads: a simulation file (first byte even) and a SWIM trace. Sizes are kept small: a file may ask
-// for a million jobs, and gets them.
+// Fuzzes the input of the simulator: a simulation file (first byte even) and a SWIM trace. Sizes are kept small: a file
+// may ask for a million jobs, and gets them.
 #include "lab/workload/simulation_file.h"
 #include "lab/workload/swim.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,4 +1,4 @@
-// What `millrace advise` is made of; the command itself is tested by test_advise.py.
+// Tests the parts of `millrace advise`; test_advise.py tests the command itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,7 +136,7 @@ TEST(SettingsChangeTest, IsTheLinesThatDiffer) {
   EXPECT_EQ(
       SettingsChange(settings("[pools.a]\nmax_maps = 1\n[pools.b]\nweight = 2\n"), settings("[pools.a]\nweight = 1\n")),
       "[pools.a]\n# without max_maps = 1\n# without [pools.b]\n");
-  // What it says, put into the file, is what was wanted.
+  // The printed lines, put into the file, give the wanted settings.
   const sched::Settings wanted = settings("[pools.a]\nweight = 3\nmin_maps = 2\n");
   EXPECT_EQ(SettingsChange(settings(SettingsChange({}, wanted).c_str()), wanted), "");
 }

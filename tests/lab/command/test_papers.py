@@ -162,8 +162,8 @@ class PapersTest(unittest.TestCase):
         os.mkfifo(fifo)
         for option in ("--write", "--check"):
             self.assertIn("page.md: the page has no place for the table tiny/claims", self.compare(paper, option, page, status=1).stderr)
-            self.assertIn("fifo: the page is no regular file", self.compare(paper, option, fifo, status=1).stderr)
-            self.assertIn("fifo: the page is no regular file", self.compare(*self.live("slots"), "-o", self.results, option, fifo, status=1).stderr)
+            self.assertIn("fifo: the page is not a regular file", self.compare(paper, option, fifo, status=1).stderr)
+            self.assertIn("fifo: the page is not a regular file", self.compare(*self.live("slots"), "-o", self.results, option, fifo, status=1).stderr)
             self.assertIn("absent.md: No such file", self.compare(paper, option, self.at("absent.md"), status=1).stderr)
         self.assertEqual(self.read("page.md"), page_of(["tiny/ends"]))
 

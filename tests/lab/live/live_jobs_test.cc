@@ -1,4 +1,4 @@
-// What a workload's jobs are submitted with, and what cannot be run live.
+// Tests the options with which a workload's jobs are submitted, and the workloads that cannot be run live.
 #include "lab/live/live_jobs.h"
 
 #include <gtest/gtest.h>

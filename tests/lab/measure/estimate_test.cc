@@ -88,7 +88,7 @@ TEST(EstimateTest, TheSameSeedGivesTheSameInterval) {
   EXPECT_EQ(one.high, again.high);
 }
 
-// How often, in %, the interval of so many values holds the true mean, in 2,000 trials.
+// Returns how often, in %, the interval of this number of values holds the true mean, in 2,000 trials.
 double Coverage(double truth, const std::function<double(Random*)>& draw,
                 const std::function<Estimate(const std::vector<double>&)>& estimate, std::size_t count = 10) {
   constexpr int kTrials = 2'000;
@@ -144,7 +144,7 @@ TEST(CoverageTest, TheBootstrapOfSixAndEightValuesHoldsTheMean) {
   }
 }
 
-// What ratios of two runs look like: the logarithm is normal.
+// Draws like ratios of two runs: the logarithm is normal.
 TEST(CoverageTest, TheIntervalOfARatioHoldsTheTrueOne) {
   const double coverage = Coverage(
       1, [](Random* random) { return std::exp(0.3 * Normal(random)); },

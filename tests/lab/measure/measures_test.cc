@@ -1,4 +1,4 @@
-// What a simulation says of itself is so: its figures do not hang on when it begins, one without a sample is not
+// What a simulation says of itself is so: its figures do not depend on when it begins, one without a sample is not
 // printed, a run that can go on no more says so under every scheduler, and what contradicts itself is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -193,7 +193,7 @@ TEST(Measures, StuckIsStuckWhateverTheReason) {
   }
 }
 
-// Returns why the file is refused.
+// Returns the reason why the file is refused.
 std::string WhyRefused(const std::string& text) {
   const Result<SimulationFile> file = ParseSimulation(text, "w.toml", {});
   if (!file.ok()) return file.status().message();

@@ -44,7 +44,7 @@ class LivePageTest : public ::testing::Test {
     EXPECT_TRUE(paper.ok()) << paper.status().message();
     return paper.ok() ? std::move(*paper) : Paper();
   }
-  // Returns why it is refused, without the directory; empty if it is not.
+  // Returns the reason why it is refused, without the directory; empty if it is not.
   std::string Refused(const std::string& from, const std::string& to, const std::string& more = "") {
     std::string text = kLive + more;
     const std::size_t at = text.find(from);
@@ -66,7 +66,7 @@ TEST_F(LivePageTest, WhatCannotBeRunIsRefused) {
   EXPECT_EQ(Refused("where = \"testbed\"", "where = \"local\""),
             "p.toml:2: paper.testbed: is for where = \"testbed\"; the runs of this paper are local");
   EXPECT_EQ(Refused("testbed = \"bed.toml\"\n", ""),
-            "p.toml:2: paper.testbed: is missing, which is the file of the cluster that the runs take place on");
+            "p.toml:2: paper.testbed: is missing: the file of the cluster on which the runs take place");
   const std::string beside = " is not the path of a file from the directory of the paper's file";
   EXPECT_EQ(Refused("bed.toml", "/bed.toml"), "p.toml:2: paper.testbed: \"/bed.toml\"" + beside);
   EXPECT_EQ(Refused("bed.toml", "-bed.toml"), "p.toml:2: paper.testbed: \"-bed.toml\"" + beside);

@@ -316,7 +316,7 @@ TEST(PaperTest, RefusesWithTheLine) {
       {"point = 12\n", "", "p.toml:35: claims[0].point: is missing; a figure over all points"},
       {"point = 12", "point = 12\nsweep = \"size\"",
        "p.toml:43: claims[0].sweep: there is no sweep \"size\"; did you mean sizes?"},
-      {"point = 12", "point = 12\nunit = \"GB\"", "p.toml:43: claims[0].unit: \"GB\" is no unit of node_local"},
+      {"point = 12", "point = 12\nunit = \"GB\"", "p.toml:43: claims[0].unit: \"GB\" is not a unit of node_local"},
       {"says = \"nearly all\"\n", "", "p.toml:35: claims[0].says: is missing"},
       {"at_least = 95", "", "p.toml:35: claims[0]: give one of at_least"},
       {"at_least = 95", "at_least = 95\nat_most = 98", "p.toml:35: claims[0]: give one of at_least"},

@@ -1,4 +1,4 @@
-// How the findings of several seeds become the figures and verdicts of a page.
+// Tests how the findings of several seeds become the figures and verdicts of a page.
 #include "lab/study/summary.h"
 
 #include <gtest/gtest.h>

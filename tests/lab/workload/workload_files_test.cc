@@ -66,7 +66,7 @@ TEST(WorkloadFile, AnInputByNameIsAllOfTheData) {
   EXPECT_EQ(WhyNot("[data.d]\nsize = 5\n[[jobs]]\nname = \"a\"\ninput = \"d\"\ndata = \"d\"\n"),
             "w.toml:6: jobs[0].data: `input` names the data too; leave one of them out");
   EXPECT_EQ(WhyNot("[data.d]\nsise = 5\n"), "w.toml:2: data.d.sise: there is no such key; did you mean size?");
-  EXPECT_EQ(WhyNot("[data]\nd = 5\n"), "w.toml:1: data: \"d\" is no table; [data.d] makes one");
+  EXPECT_EQ(WhyNot("[data]\nd = 5\n"), "w.toml:1: data: \"d\" is not a table; [data.d] makes one");
 }
 
 TEST(WorkloadFile, AProgramWithoutTimesCanBeRunAndNotSimulated) {

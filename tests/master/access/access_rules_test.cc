@@ -107,32 +107,34 @@ TEST(AccessRules, ListsMayBeEmptyOrNameEverybody) {
 
 TEST(AccessRules, EveryMistakeIsToldWithItsLine) {
   EXPECT_EQ(Mistake("\nadministrators = [\"@opps\"]\n[groups]\nops = [\"ann\"]\n"),
-            "access.toml:2: administrators: \"@opps\" is no group; [groups] has ops");
+            "access.toml:2: administrators: \"@opps\" is not a group; [groups] has ops");
   EXPECT_EQ(Mistake("administrators = [\"@ops\"]\n"),
-            "access.toml:1: administrators: \"@ops\" is no group; [groups] has none");
+            "access.toml:1: administrators: \"@ops\" is not a group; [groups] has none");
   EXPECT_EQ(Mistake("administrators = \"ann\"\n"),
-            "access.toml:1: administrators: is no list of names; write [\"ann\", \"@group\"]");
+            "access.toml:1: administrators: is not a list of names; write [\"ann\", \"@group\"]");
   EXPECT_EQ(Mistake("administrators = [[\"ann\"]]\n"),
-            "access.toml:1: administrators: is no list of names; write [\"ann\", \"@group\"]");
+            "access.toml:1: administrators: is not a list of names; write [\"ann\", \"@group\"]");
   EXPECT_EQ(Mistake("administrator = [\"ann\"]\n"),
             "access.toml:1: administrator: no such setting; did you mean administrators?");
   EXPECT_EQ(Mistake("[pools.a]\nsubmitt = [\"ann\"]\n"),
             "access.toml:2: pools.a.submitt: no such setting; did you mean submit?");
   EXPECT_EQ(Mistake("[pools.a.b]\n"),
             "access.toml:1: pools.a.b: no such setting; docs/operate/security.md says what an access file may have");
-  EXPECT_EQ(Mistake("[pools]\na = [\"ann\"]\n"), "access.toml:2: pools.a: is no section; write [pools.a]");
-  EXPECT_EQ(Mistake("pools = 1\n"), "access.toml:1: pools: is no section; write [pools.NAME]");
-  EXPECT_EQ(Mistake("groups = [\"a\"]\n"), "access.toml:1: groups: is no section; write [groups]");
+  EXPECT_EQ(Mistake("[pools]\na = [\"ann\"]\n"), "access.toml:2: pools.a: is not a section; write [pools.a]");
+  EXPECT_EQ(Mistake("pools = 1\n"), "access.toml:1: pools: is not a section; write [pools.NAME]");
+  EXPECT_EQ(Mistake("groups = [\"a\"]\n"), "access.toml:1: groups: is not a section; write [groups]");
   EXPECT_EQ(Mistake("[groups]\nops = [\"@web\"]\n"),
-            "access.toml:2: groups.ops: \"@web\" is no user: a group has users alone");
+            "access.toml:2: groups.ops: \"@web\" is not a user: a group has users alone");
   EXPECT_EQ(Mistake("[groups]\nops = [\"*\"]\n"),
-            "access.toml:2: groups.ops: \"*\" is no user: a group has users alone");
-  EXPECT_EQ(Mistake("[groups.ops]\n"), "access.toml:1: groups.ops: is no list of names; write [\"ann\", \"@group\"]");
+            "access.toml:2: groups.ops: \"*\" is not a user: a group has users alone");
+  EXPECT_EQ(Mistake("[groups.ops]\n"),
+            "access.toml:1: groups.ops: is not a list of names; write [\"ann\", \"@group\"]");
   for (const char* wrong : {"client:ann", "an n", "", ".ann"}) {
-    EXPECT_THAT(Mistake(std::string("[pools.p]\nsubmit = [\"") + wrong + "\"]\n"),
-                testing::StartsWith(std::string("access.toml:2: pools.p.submit: \"") + wrong + "\" is no name: names"));
+    EXPECT_THAT(
+        Mistake(std::string("[pools.p]\nsubmit = [\"") + wrong + "\"]\n"),
+        testing::StartsWith(std::string("access.toml:2: pools.p.submit: \"") + wrong + "\" is not a name: names"));
   }
-  EXPECT_THAT(Mistake("[groups]\n\"@ops\" = []\n"), testing::HasSubstr("\"@ops\" is no name"));
+  EXPECT_THAT(Mistake("[groups]\n\"@ops\" = []\n"), testing::HasSubstr("\"@ops\" is not a name"));
   EXPECT_THAT(Mistake("administrators = [\n"), testing::StartsWith("access.toml:1: not TOML: "));
   EXPECT_THAT(Mistake("[pools.\"\"]\n"), testing::HasSubstr("the name of a pool has 1 to 255 bytes"));
 }

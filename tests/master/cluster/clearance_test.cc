@@ -47,7 +47,7 @@ TEST(ClearanceTest, AnyThingThatKeepsItIsEnough) {
     std::optional<Clearance> first;
     for (std::size_t i = 0; i < std::size(kThings); ++i) {
       if ((mixture >> i & 1) == 0) continue;
-      // What is not known of the blocks is not counted either.
+      // Unknown numbers of blocks are not counted either.
       if (i == 5 && !stand.blocks_left) continue;
       kThings[i].change(stand);
       if (!first) first = kThings[i].clearance;

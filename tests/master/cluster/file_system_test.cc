@@ -170,7 +170,7 @@ class DoubtfulFileSystemTest : public FileSystemTest {
     blocks.ReportPart(1_n, held);
     blocks.ReportEnd(1_n);
   }
-  // Returns what node 1 is to delete, and what it is to put aside.
+  // Returns the blocks that node 1 is to delete, and those that it is to put aside.
   std::pair<std::vector<dfs::BlockId>, std::vector<dfs::BlockId>> Orders() {
     const dfs::BlockWork work = files_->blocks().NextWork(3, 2, kSecond);
     const auto of_one = [](const std::vector<dfs::DeleteWork>& works) {
@@ -231,7 +231,7 @@ TEST_F(DoubtfulFileSystemTest, FilesThatWereRemovedOrReplacedAreNotDeletedAndLat
   files_->SetDoubt(false);
 }
 
-// The node that has the blocks may come when the file was given up, and the master be started anew before that.
+// The node that has the blocks may come when the file was given up, and the master be started again before that.
 TEST_F(DoubtfulFileSystemTest, WhatWasGivenUpIsNotDeletedWhereItTurnsUpLater) {
   Restart();
   ASSERT_TRUE(files_->Abandon(file_, 2, &batch_).ok());

@@ -1,4 +1,4 @@
-// How a master finds that its database was set back, and what it remembers of that.
+// Tests how a master finds that its database was set back, and what it remembers of that.
 #include "master/cluster/lineage.h"
 
 #include <gmock/gmock.h>

@@ -39,7 +39,7 @@ TEST(RoomWatchTest, TheLineSaysWhereHowMuchAndWhatIsWanted) {
   watch.Look({12 * kMiB, 0});
   EXPECT_THAT(watch.Line(), HasSubstr("the master's disk is full: /var/millrace has 12"));
   EXPECT_THAT(watch.Line(), HasSubstr("wants 72"));
-  EXPECT_THAT(watch.Line(), HasSubstr("read-only, and goes on by itself when there is room"));
+  EXPECT_THAT(watch.Line(), HasSubstr("read-only until there is room again"));
   watch.Look({12 * kMiB, 80 * kMiB});
   EXPECT_THAT(watch.Line(), HasSubstr("wants 80"));
 }

@@ -40,7 +40,7 @@ TEST_F(AccessFileTest, AWrongFileAtTheFirstStartIsAFailureWhereRightsMeanSomethi
   EXPECT_EQ(refused.code(), StatusCode::kInvalid);
   EXPECT_THAT(
       refused.message(),
-      StartsWith("access.toml:1: administrators: is no list of names; write [\"ann\", \"@group\"]; nothing that "
+      StartsWith("access.toml:1: administrators: is not a list of names; write [\"ann\", \"@group\"]; nothing that "
                  "it said before is known"));
   AccessFile without_tls = Make("administrators = 1\n");
   EXPECT_TRUE(without_tls.Load(*store_, kStart, false).ok()) << "everybody may do everything there";
@@ -62,8 +62,8 @@ TEST_F(AccessFileTest, AWrongFileAtALaterStartLeavesTheLastGoodRightsInForceAndN
   EXPECT_FALSE(second.rules().MaySubmit("bob", "any"));
   EXPECT_THAT(
       second.Line(),
-      AllOf(StartsWith("the access file is refused since 2026-01-31T13:00:00Z: access.toml:1: administrators: "),
-            HasSubstr("in force is the copy of what it said on 2026-01-31T12:00:00Z")));
+      AllOf(StartsWith("the access file has been refused since 2026-01-31T13:00:00Z: access.toml:1: administrators: "),
+            HasSubstr("a copy is in force, of its contents on 2026-01-31T12:00:00Z")));
   changes_.push_back(std::optional<std::string>("administrators = [\"bob\"]\n"));
   second.Poll(kStart + 2 * kHour);
   EXPECT_EQ(second.Line(), "");
@@ -87,7 +87,7 @@ TEST_F(AccessFileTest, AWrongFileChangesNothingAndIsToldUntilItIsRight) {
   changes_.push_back(std::optional<std::string>("administrators = [\"@none\"]\n"));
   file.Poll(kStart);
   EXPECT_TRUE(file.rules().IsAdministrator("ann"));
-  EXPECT_EQ(file.problem(), "access.toml:1: administrators: \"@none\" is no group; [groups] has none");
+  EXPECT_EQ(file.problem(), "access.toml:1: administrators: \"@none\" is not a group; [groups] has none");
   file.Poll(kStart);
   EXPECT_NE(file.problem(), "") << "as long as the file is wrong";
   changes_.push_back(Invalid("access.toml: cannot be read"));

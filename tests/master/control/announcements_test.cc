@@ -27,7 +27,7 @@ class AnnouncementsTest : public testing::Test, private kj::TaskSet::ErrorHandle
     timer_.advanceTo(timer_.now() + by);
     scope_.poll();
   }
-  // What was told since the last call, a line for each order: "2: +4 -5 without 6".
+  // Returns the announcements since the last call, a line for each order: "2: +4 -5 without 6".
   std::vector<std::string> Told() { return std::exchange(told_, {}); }
 
   kj::EventLoop loop_;
@@ -91,7 +91,7 @@ TEST_F(AnnouncementsTest, BadNewsIsToldAtOnceButAfterWhatWasGathered) {
   EXPECT_THAT(Told(), ElementsAre("1: without 3"));
 }
 
-// It has another connection, or another reduce, and is told of everything anew.
+// It has another connection, or another reduce, and is told of everything again.
 TEST_F(AnnouncementsTest, WhatWasGatheredForAForgottenWorkerIsNotTold) {
   for (const NodeId node : {1_n, 2_n, 3_n}) {
     announcements_.Add(Ready(node, 0), false);

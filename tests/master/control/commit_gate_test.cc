@@ -98,7 +98,7 @@ TEST_F(CommitGateTest, AHeldStepIsKeptWhenItIsReleased) {
   Hold();
   EXPECT_FALSE(gate_->HoldsBack(gate_->last()));
   gate_->CommitUnnumbered(Batch("u", "1"));
-  EXPECT_FALSE(gate_->HoldsBack(gate_->last())) << "what every start makes anew";
+  EXPECT_FALSE(gate_->HoldsBack(gate_->last())) << "what every start makes again";
   EXPECT_TRUE(gate_->Kept().poll(scope_));
   gate_->CommitLazily(Batch("b", "1"));
   EXPECT_TRUE(gate_->HoldsBack(2));
@@ -140,7 +140,7 @@ TEST_F(CommitGateTest, WhatFitsIsLetThroughInOrder) {
   EXPECT_TRUE(large.poll(scope_));
   EXPECT_TRUE(small.poll(scope_));
   Hold();
-  EXPECT_FALSE(gate_->CanSpend(0)) << "it is given anew";
+  EXPECT_FALSE(gate_->CanSpend(0)) << "it is given again";
 }
 
 TEST_F(CommitGateTest, WhatWaitsInMemoryIsNotKeptByASyncOfWhatWasLetThrough) {

@@ -19,7 +19,7 @@ TEST(UnusedExecutablesTest, OneIsDueWhenNobodyHasNeededItForTheWholeTime) {
   EXPECT_THAT(unused.Due(there, {"/a"}, 99, 100), IsEmpty());
   EXPECT_THAT(unused.Due(there, {"/a"}, 100, 100), ElementsAre("/b"));
   EXPECT_THAT(unused.Due({"/a", "/c"}, {"/a"}, 150, 100), IsEmpty());
-  EXPECT_THAT(unused.Due({"/a", "/b", "/c"}, {"/a"}, 199, 100), ElementsAre("/c")) << "b has come anew";
+  EXPECT_THAT(unused.Due({"/a", "/b", "/c"}, {"/a"}, 199, 100), ElementsAre("/c")) << "b has come again";
 }
 
 class NeededExecutablesTest : public TrackerFixture {};

@@ -39,7 +39,7 @@ class SchedulerFileTest : public ::testing::Test {
     return SchedulerFile(std::make_unique<FakeWatchedFile>("scheduler.toml", std::move(text), &changes_),
                          MakeSilentLog());
   }
-  // What a master keeps after a while.
+  // Stores the copy of the file, as a master does after a while.
   void Keep(SchedulerFile& file) {
     WriteBatch batch;
     file.Keep(&batch);
@@ -86,7 +86,7 @@ TEST_F(SchedulerFileTest, AWrongFileAtTheFirstStartLeavesTheDefaultsInForce) {
   file.Load(*store_, kStart);
   EXPECT_EQ(file.problem(), "scheduler.toml:2: fair.order: 1 is not fair, fifo, sjf or mlq");
   EXPECT_EQ(file.settings().Of<sched::SpeculationSettings>().enabled, true);
-  EXPECT_THAT(file.Line(), AllOf(HasSubstr("is refused since 2026-01-31T12:00:00Z: scheduler.toml:2: "),
+  EXPECT_THAT(file.Line(), AllOf(HasSubstr("has been refused since 2026-01-31T12:00:00Z: scheduler.toml:2: "),
                                  HasSubstr("the default settings are in force")));
 }
 
@@ -99,19 +99,20 @@ TEST_F(SchedulerFileTest, AWrongFileAtALaterStartLeavesTheLastGoodOneInForceUnti
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = 17\n"));
   now_ = kStart + kHour;
   Poll(first);
-  EXPECT_THAT(first.Line(), HasSubstr("what it said before stays in force"));
+  EXPECT_THAT(first.Line(), HasSubstr("its earlier contents stay in force"));
   Keep(first);
 
   SchedulerFile second = Make("[edf]\nexclusive = 17\n");
   second.Load(*store_, kStart + 100 * kHour);
   EXPECT_TRUE(second.settings().Of<sched::EdfSettings>().exclusive);
-  EXPECT_THAT(second.Line(), AllOf(HasSubstr("is refused since 2026-01-31T13:00:00Z: scheduler.toml:2: edf.exclusive"),
-                                   HasSubstr("in force is the copy of what it said on 2026-01-31T12:00:00Z")))
+  EXPECT_THAT(second.Line(),
+              AllOf(HasSubstr("has been refused since 2026-01-31T13:00:00Z: scheduler.toml:2: edf.exclusive"),
+                    HasSubstr("a copy is in force, of its contents on 2026-01-31T12:00:00Z")))
       << "since the time at which the master before refused it";
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = 18\n"));
   now_ = kStart + 101 * kHour;
   Poll(second);
-  EXPECT_THAT(second.Line(), HasSubstr("is refused since 2026-01-31T13:00:00Z")) << "it was never right since";
+  EXPECT_THAT(second.Line(), HasSubstr("has been refused since 2026-01-31T13:00:00Z")) << "it was never right since";
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = false\n"));
   Poll(second);
   EXPECT_EQ(second.Line(), "");
@@ -121,8 +122,9 @@ TEST_F(SchedulerFileTest, AWrongFileAtALaterStartLeavesTheLastGoodOneInForceUnti
   SchedulerFile third(std::make_unique<UnreadableFile>(), MakeSilentLog());
   third.Load(*store_, kStart + 200 * kHour);
   EXPECT_FALSE(third.settings().Of<sched::EdfSettings>().exclusive);
-  EXPECT_THAT(third.Line(), AllOf(HasSubstr("is refused since 2026-02-08T20:00:00Z: scheduler.toml: no such file"),
-                                  HasSubstr("the copy of what it said on 2026-02-04T17:00:00Z")));
+  EXPECT_THAT(third.Line(),
+              AllOf(HasSubstr("has been refused since 2026-02-08T20:00:00Z: scheduler.toml: no such file"),
+                    HasSubstr("a copy is in force, of its contents on 2026-02-04T17:00:00Z")));
 }
 
 TEST_F(SchedulerFileTest, ACopyHasTheBytesOfItsFieldsInTheirOrder) {

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Returns what FromWire says of a valid request that `change` has changed.
+// Returns the result of FromWire for a valid request that `change` has changed.
 Status StatusOf(const std::function<void(wire::JobRequest::Builder)>& change) {
   capnp::MallocMessageBuilder message;
   auto request = message.initRoot<wire::JobRequest>();
@@ -68,7 +68,7 @@ TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
   EXPECT_TRUE(StatusOf([&](Builder r) { cuts(r, 2, 0, wire::SplitBy::FILE); }).ok());
   EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 3, 2, wire::SplitBy::FILE); }).message(),
               HasSubstr("3 inputs for 2 mappers"));
-  EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 2, 2, wire::SplitBy::NUMBERS); }).message(), HasSubstr("no numbers"));
+  EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 2, 2, wire::SplitBy::NUMBERS); }).message(), HasSubstr("not numbers"));
   EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 2, 2, static_cast<wire::SplitBy>(77)); }).message(),
               HasSubstr("splitting"));
 }

@@ -1,5 +1,5 @@
-// Which inputs of a job's maps outlive it, how they are stored, and that they are there across restarts of the master
-// until the job is forgotten.
+// Tests which inputs of a job's maps outlive it, how they are stored, and that they are there across restarts of the
+// master until the job is forgotten.
 #include "master/jobs/failed_maps.h"
 
 #include <gmock/gmock.h>

@@ -598,7 +598,7 @@ TEST_F(JobTrackerTest, AFailureThatWouldComeAgainEndsTheJobAndIsToldAsOne) {
   for (int restarts = 0; restarts < 2; ++restarts) {
     EXPECT_EQ(jobs->View(job)->state, JobState::kFailed);
     EXPECT_EQ(jobs->View(job)->record->outcome->reason,
-              "task " + ToText(job) + ".m.0 failed and is not tried again, since it would fail anew: no text");
+              "task " + ToText(job) + ".m.0 failed and is not tried again, since it would fail again: no text");
     EXPECT_EQ(jobs->View(job)->figures.failed_attempts, 1u);
     Restart();
   }

@@ -159,7 +159,7 @@ struct RandomInput : Input {
       Add(length, std::move(on));
     }
   }
-  // The nodes that hold all splits of the map, computed anew.
+  // The nodes that hold all splits of the map, computed again.
   [[nodiscard]] std::vector<NodeId> Common(const PackedSplits& map) const {
     std::map<NodeId, std::size_t> holds;
     for (const std::uint64_t number : Numbers(map)) {

@@ -176,7 +176,7 @@ class AfterCommitsTest : public testing::Test {
 
 // ---- every call ----
 
-// What a call is asked with: what there is, as far as its parameters name anything.
+// The arguments of a call: existing things, as far as its parameters name anything.
 void FillIn(DynamicStruct::Builder in, JobId job, int number) {
   const std::string fresh = "/there/new" + std::to_string(number);
   const auto data = [](const std::string& text) { return capnp::Data::Reader(rpc::ToData(text)); };
@@ -374,7 +374,7 @@ TEST_F(AfterCommitsTest, AStepThatChangesNothingIsAnsweredAfterTheOneThatDid) {
   Wait(kj::mv(idle));
 }
 
-// What workers are told to delete is deleted for good.
+// Blocks that workers are ordered to delete are deleted for good.
 TEST_F(AfterCommitsTest, NoReplicaIsDeletedBeforeTheRemovalIsOnDisk) {
   std::vector<std::string> orders;
   class Worker final : public worker::wire::WorkerControl::Server {

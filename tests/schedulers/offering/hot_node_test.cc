@@ -1,5 +1,5 @@
 // What must not happen to delay scheduling (SPARK-18886): a job trickles through the few slots at its data, each local
-// launch starts its wait anew, and the rest of the cluster idles.
+// launch starts its wait again, and the rest of the cluster idles.
 #include <gtest/gtest.h>
 
 #include "tests/schedulers/offering/small_run.h"

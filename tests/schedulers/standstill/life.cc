@@ -111,7 +111,7 @@ std::optional<std::string> Life::Play() {
 // A job that has given way is held until another one ends. So between the ends of two jobs each of the others runs its
 // tasks, at worst one after the other and as often as they may fail, keeps others from what it holds for as long as it
 // may, and gives way, once. How long all of them take cannot be said beforehand: one that does not fit beside the
-// others may do its work anew after the end of each, and a map may last 600 s.
+// others may do its work again after the end of each, and a map may last 600 s.
 Micros Life::LongestLull() const {
   Micros lull = 3600 * kSecond;
   for (const QueueKey& key : engine_->state().LiveJobs()) {
@@ -539,7 +539,7 @@ void Life::Carry(const Effects& effects) {
     } else if (const auto* evict = std::get_if<Evict>(&effect)) {
       ++counts_.evicted;
       LifeJob& job = jobs_.at(evict->job);
-      // A job that ends, in whatever way, leaves what it held to the others: they begin anew with less in their way.
+      // A job that ends, in whatever way, leaves what it held to the others: they begin again with less in their way.
       const std::uint32_t done = TasksDone(evict->job) + counts_.succeeded + counts_.failed;
       if (std::exchange(job.was_evicted, true) && done <= job.done_at_eviction)
         Fail(ToText(evict->job) + " was evicted twice, and nobody has done anything or ended meanwhile");

@@ -2,9 +2,9 @@
 // Thread rule: one thread.
 //
 // At every step: neither the last good replica of an acknowledged block nor a wanted replica is removed; no attempt is
-// begun twice; a client reads the data that it wrote; no worker that is in order is declared lost. A worker has the map
-// outputs that the master counts on, and after a while both know of the same attempts. At the death of a master, and
-// now and then: the state read back from its disk is the state that it had in memory. In the end: see Untidy.
+// begun twice; a client reads the data that it wrote; no healthy worker is declared lost. A worker has the map outputs
+// that the master counts on, and after a while both know of the same attempts. At the death of a master, and now and
+// then: the state read back from its disk is the state that it had in memory. In the end: see Untidy.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ Status LosingStore::Write(const WriteBatch& batch, Durability durability) {
   return Status::Ok();
 }
 
-// What can be read of the log is written to the disk anew.
+// Writes the readable part of the log to the disk again.
 void LosingStore::Reopen() {
   if (failed_) unsynced_.clear();
   failed_ = false;

@@ -132,7 +132,7 @@ bool TellsOfSuccess(const WriteBatch& group) {
     return change.value && change.value->find(" AttemptSucceeded ") != std::string::npos;
   });
 }
-// Returns whether the group removes a file, or what served a job that has ended.
+// Returns true if the group removes a file, or data of a job that has ended.
 bool Removes(const WriteBatch& group) {
   return std::any_of(group.changes().begin(), group.changes().end(),
                      [](const WriteBatch::Change& change) { return !change.value; });

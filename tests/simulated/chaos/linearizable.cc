@@ -7,7 +7,7 @@
 namespace millrace::simulated {
 namespace {
 
-// Returns whether the operation may come next, and what it leaves in *there.
+// Returns true if the operation may come next; *there is then the state after it.
 bool Apply(PathOp::Kind kind, bool* there) {
   const bool was = *there;
   switch (kind) {

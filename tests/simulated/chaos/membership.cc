@@ -45,7 +45,7 @@ void FaultActor::Invite() {
   cluster_.workers().push_back(std::move(stranger));
 }
 
-// Of one machine, or of several at once, as when a zone runs out of machines; the master may start anew meanwhile.
+// Of one machine, or of several at once, as when a zone runs out of machines; the master may start again meanwhile.
 void FaultActor::GiveNotices() {
   const std::size_t machines = random_.Below(3) == 0 ? 2 + random_.Below(2) : 1;
   const double seconds = 5 + 115 * random_.Unit();
@@ -222,7 +222,7 @@ void FaultActor::Cleared(WorkerMachine& worker, NodeId node) {
   });
 }
 
-// What happens to somebody who decommissions, at the worst moment.
+// Events that hit somebody who decommissions, at the worst moment.
 void FaultActor::Disturb(WorkerMachine& worker) {
   MasterMachine& master = cluster_.master();
   switch (random_.Below(4)) {

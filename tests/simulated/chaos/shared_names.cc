@@ -126,7 +126,7 @@ class SharedNames::Onlooker {
     NoteChange(from, Kind::kTake, asked, what);
     if (asked.status.code() != StatusCode::kNotFound) NoteChange(to, Kind::kMake, asked, what);
   }
-  // Returns whether there was an answer.
+  // Returns true if there was an answer.
   bool Look(kj::WaitScope& scope, const std::string& path) {
     const Asked asked = Ask<NameService::StatResults>(scope, "stat", [&](auto names) {
       auto request = names.statRequest();

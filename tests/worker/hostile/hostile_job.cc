@@ -341,7 +341,7 @@ std::string Environment(const Words&) {
   return names;
 }
 
-// What open descriptors from 3 on are.
+// Describes the open descriptors from 3 on.
 std::string Descriptors(const Words&) {
   std::string all;
   for (int fd = 3; fd < 64; ++fd) {

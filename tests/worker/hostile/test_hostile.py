@@ -421,7 +421,7 @@ class Hostile(unittest.TestCase):
         foreign = self.foreign.getsockname()[1]
         for line in (f"ask {self.own_socket} {write_request(6, 77, foreign)}", f"ask {self.bulk} {write_request(1, 78, foreign)}",
                      f"ask {self.bulk} {request(3, struct.pack('<QQ', 79, 65536))}"):
-            self.answered(line, "it takes a token of the master")
+            self.answered(line, "it needs a token of the master")
         self.assertEqual(select.select([self.foreign], [], [], 0)[0], [], "the worker connected for the task")
 
     def test_a_block_that_it_may_read_is_not_taken_from_others(self):

@@ -34,7 +34,7 @@ class Filter {
     program_.resize(bytes.size() / sizeof(sock_filter));
     std::memcpy(program_.data(), bytes.data(), bytes.size());
   }
-  // Returns what the kernel does about the call: SECCOMP_RET_... with its data.
+  // Returns the kernel's action for the call: SECCOMP_RET_... with its data.
   [[nodiscard]] std::uint32_t Run(const char* call, const Arguments& arguments) const {
     seccomp_data data = {};
     data.nr = seccomp_syscall_resolve_name(call);
@@ -143,7 +143,7 @@ TEST_P(CallFilterTest, WhoItReachesIsAskedOrRefused) {
   Expect(when_asking(Error(EPERM)), "setsockopt", {3, IPPROTO_IPV6, IPV6_RTHDR, 0, 8});
 }
 
-// Who has a lease of a file makes everybody wait who opens it.
+// The holder of a lease on a file makes everybody wait who opens the file.
 TEST_P(CallFilterTest, LeasesOfFilesAreRefusedAndOtherControlIsAllowed) {
   constexpr std::uint64_t kSetDelegation = 1024 + 16;
   for (const std::uint64_t lease : {std::uint64_t{F_SETLEASE}, kSetDelegation}) {
@@ -154,7 +154,7 @@ TEST_P(CallFilterTest, LeasesOfFilesAreRefusedAndOtherControlIsAllowed) {
     Expect(SECCOMP_RET_ALLOW, "fcntl", {3, other, 0});
 }
 
-// What the kernel does not look at changes nothing.
+// Bits that the kernel ignores change nothing.
 TEST_P(CallFilterTest, OfAnIntTheLowerHalfAloneCounts) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));

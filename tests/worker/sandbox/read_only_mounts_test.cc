@@ -1,4 +1,4 @@
-// What a task can do with a file of the worker of which it gets a descriptor, as the same unix user.
+// Tests what a task can do with a descriptor of a file of the worker, as the same unix user.
 #include "worker/sandbox/read_only_mounts.h"
 
 #include <errno.h>

@@ -24,7 +24,7 @@ constexpr std::uint64_t kTrashYieldsBelow = std::uint64_t{1} << 30;
 
 constexpr std::size_t kMostAttemptsTold = 40'000;  // each takes 16 bytes in the message
 
-// Returns for how many of `wanted` attempts there is room, and makes the room smaller by as many.
+// Returns the number of `wanted` attempts for which there is room, and takes that room.
 unsigned UseRoom(std::size_t wanted, std::size_t* room) {
   const std::size_t used = std::min(wanted, *room);
   *room -= used;
@@ -150,7 +150,7 @@ kj::Promise<void> WorkerAgent::CopyOutput(const AnnouncedOutput& output) {
   if (job == jobs_.end())
     return rpc::ToException(NotFound("copy the output of " + ToText(map) + ": its job is not known here"));
   if (job->second->held.contains(map)) return kj::READY_NOW;
-  // One that a master asked for before may be under way still: another one would write the same file.
+  // A copy that a master asked for before may still be under way: another one would write the same file.
   auto pair = kj::newPromiseAndFulfiller<void>();
   const auto [copy, begins] = output_copies_.try_emplace(map);
   copy->second.claims = claims_;
@@ -173,7 +173,8 @@ kj::Promise<void> WorkerAgent::CopyOutput(const AnnouncedOutput& output) {
   return kj::mv(pair.promise);
 }
 
-// Who was told what is here after it had last asked was not told of this output, and does not know that it asked.
+// A master that got the list of outputs after its last request did not see this output there, and no longer knows its
+// request.
 void WorkerAgent::OutputCopied(const AttemptId& map, const Status& status) {
   OutputCopy copy = kj::mv(output_copies_.extract(map).mapped());
   const auto job = jobs_.find(map.task.job);
@@ -218,7 +219,7 @@ kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standa
 }
 
 kj::Promise<void> WorkerAgent::Join(std::string cluster) {
-  if (!IsClusterId(cluster)) return rpc::ToException(Invalid("the master does not say of which cluster it is"));
+  if (!IsClusterId(cluster)) return rpc::ToException(Invalid("the master does not say which cluster it serves"));
   if (identity_.cluster == cluster) return kj::READY_NOW;
   if (!identity_.cluster.empty()) {
     return rpc::ToException(Invalid("this worker belongs to cluster " + identity_.cluster +
@@ -273,7 +274,8 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   WriteAttempts(info.initFailed(UseRoom(failed.size(), &room)), failed);
   WriteAttempts(info.initRunning(UseRoom(running.size(), &room)), running);
   if (served.size() > room) {
-    log_->warn("{} map outputs are served here, {} are told: the rest will run again", served.size(), room);
+    log_->warn("serving {} map outputs, {} of them reported to the master; the others will run again", served.size(),
+               room);
   }
   WriteAttempts(info.initMapOutputs(UseRoom(served.size(), &room)), served);
 }
@@ -316,7 +318,7 @@ void WorkerAgent::HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResult
   for (const auto peer : answer.getLook()) peers_.Look({peer.getHost(), peer.getPort()});
 }
 
-// A master that is set back leaves this process as it is, so what is on disk may be a little older than what is told.
+// A master that is set back leaves this process as it is, so the disk may be a little older than the report.
 void WorkerAgent::NoteTold(master::wire::Moment::Reader moment) {
   const Moment told{moment.getLife(), moment.getNumber()};
   if (told == identity_.told) return;
@@ -328,7 +330,7 @@ void WorkerAgent::NoteTold(master::wire::Moment::Reader moment) {
   parts_.background.Run(
       [told, keep = identity_.keep_told, log = log_] {
         const Status kept = keep(told);
-        if (!kept.ok()) log->warn("how far the master's database has come is not stored: {}", kept.message());
+        if (!kept.ok()) log->warn("cannot store how far the master's database has come: {}", kept.message());
       },
       [] {});
 }
@@ -484,11 +486,11 @@ void WorkerAgent::Found(const CheckedBlock& checked) {
   const std::uint64_t id = checked.block.id;
   switch (checked.state) {
     case dfs::wire::ReplicaState::SOUND:
-      // The block is told of only while it is listed: its removal, if it was removed meanwhile, is told afterwards.
+      // The block is reported only while it is listed: a removal in the meantime is reported afterwards.
       if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
       return;
     case dfs::wire::ReplicaState::ABSENT:
-      log_->warn("{} is not here any more: {}", dfs::BlockName(id), checked.why.message());
+      log_->warn("{} is no longer here: {}", dfs::BlockName(id), checked.why.message());
       return session_.blocks().Deleted(id);
     default:
       log_->error("{}", checked.why.message());

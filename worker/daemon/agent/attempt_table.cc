@@ -29,8 +29,8 @@ void FillSegments(capnp::List<task::wire::Segment>::Builder wire, const std::vec
   }
 }
 
-// Returns what the heartbeat has room for: an overlong message goes without counters and with the beginning of its
-// status.
+// Returns the part of the message for which the heartbeat has room: an overlong one loses its counters and the end of
+// its status.
 OwnedMessage<task::wire::Progress> Shortened(OwnedMessage<task::wire::Progress> progress) {
   if (progress.bytes() <= kMostOneProgressBytes) return progress;
   OwnedMessage<task::wire::Progress> brief;
@@ -42,12 +42,12 @@ OwnedMessage<task::wire::Progress> Shortened(OwnedMessage<task::wire::Progress> 
   return brief;
 }
 
-// A sum of what a task says stays at the end of its range once it is there.
+// A sum of a task's numbers is clamped to the end of its range.
 void Add(std::uint64_t value, std::uint64_t* sum) {
   *sum += std::min(value, std::numeric_limits<std::uint64_t>::max() - *sum);
 }
 
-// Returns what the task counted (client/api), or 0 if it did not count.
+// Returns the task's own count (client/api), or 0 if it has none.
 std::uint64_t BytesRead(task::wire::Done::Reader done) {
   std::uint64_t bytes = 0;
   for (const auto counter : done.getCounters()) {
@@ -221,7 +221,7 @@ void AttemptTable::Proceed(Attempt& attempt) {
 }
 
 // This is done as late as possible, so that the first copies of the job have been seen if there are any. The time that
-// copies wait is told as if nothing were compressed, because compression would otherwise remove its own reason.
+// copies wait is reported as if nothing were compressed, because compression would otherwise remove its own reason.
 void AttemptTable::DescribeLink(Attempt& attempt) {
   if (attempt.crossing <= 0 || attempt.job->setup.reader().getReduces() == 0) return;
   const shuffle::FetchMeter::Figures figures = parts_.plane.FetchFigures(attempt.id.task.job);
@@ -369,7 +369,7 @@ kj::Promise<void> AttemptTable::WatchRoom() {
 }
 
 // One after the other, as the room that one gives may be enough; as many as are needed when hardly any is left. While
-// they give it, others are stopped only if half of what was left has gone as well.
+// they give it, others are stopped only if half of the remaining room has gone as well.
 void AttemptTable::LookAtRoom() {
   const std::optional<AttemptFiles::Shortage> shortage = parts_.files.FindShortage();
   if (!shortage) stopped_at_.reset();
@@ -525,7 +525,7 @@ void AttemptTable::TaskDone(const AttemptId& id, OwnedMessage<task::wire::Done> 
   const auto kept = std::make_shared<OwnedMessage<task::wire::Done>>(std::move(done));
   if (kept->bytes() > kMostDoneBytes) {
     return Fail(*attempt,
-                {fmt::format("its counters and output blocks take {} bytes to tell, more than {}; use fewer counters",
+                {fmt::format("its counters and output blocks take {} bytes to report, more than {}; use fewer counters",
                              kept->bytes(), kMostDoneBytes),
                  {}});
   }

@@ -108,12 +108,13 @@ kj::Promise<void> BlockReporter::OfferTrash(std::size_t from) {
       .then([this, next = from + size] { return OfferTrash(next); });
 }
 
-// The blocks are told of before the report ends, so that the master does not take them for missing in between.
+// The blocks are reported before the report ends, so that the master does not take them for missing in between.
 kj::Promise<void> BlockReporter::BringBack(std::vector<std::uint64_t> wanted) {
   if (wanted.empty()) return kj::READY_NOW;
   return restore_(std::move(wanted)).then([this](std::vector<dfs::StoredBlock> restored) -> kj::Promise<void> {
     if (restored.empty()) return kj::READY_NOW;
-    return rpc::WithDeadline(timer_, limit_, "tell the master of blocks", SendBatch(Kind::kReceived, restored));
+    return rpc::WithDeadline(timer_, limit_, "report changed blocks to the master",
+                             SendBatch(Kind::kReceived, restored));
   });
 }
 
@@ -143,7 +144,7 @@ kj::Promise<void> BlockReporter::SendNext() {
     blocks.push_back(events_.front().block);
     events_.pop_front();
   }
-  return rpc::WithDeadline(timer_, limit_, "tell the master of blocks", SendBatch(kind, blocks)).then([this] {
+  return rpc::WithDeadline(timer_, limit_, "report changed blocks to the master", SendBatch(kind, blocks)).then([this] {
     return SendNext();
   });
 }

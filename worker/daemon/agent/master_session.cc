@@ -45,8 +45,8 @@ kj::Promise<void> MasterSession::Leave(const std::string& reason) {
   return told
       .catch_([this, reason](kj::Exception&& exception) {
         log_->warn(
-            "the master at {} was not told that this worker leaves ({}): {}; it takes the worker for lost when it "
-            "misses its heartbeats",
+            "the master at {} was not told that this worker leaves ({}): {}; it will consider the worker lost when "
+            "heartbeats stop",
             master(), reason, rpc::FromException(exception).message());
       })
       .then([this] {
@@ -102,8 +102,7 @@ void MasterSession::Break(const Status& why) {
 void MasterSession::Tell(const Status& why) {
   if (told_ && timer_.now() - *told_ < kTellEvery) return;
   told_ = timer_.now();
-  log_->warn("no session with the master at {} (worker.master): {}; it is tried again and again", master(),
-             why.message());
+  log_->warn("no session with the master at {} (worker.master): {}; it keeps trying", master(), why.message());
 }
 
 kj::Promise<void> MasterSession::Cycle() {
@@ -113,7 +112,7 @@ kj::Promise<void> MasterSession::Cycle() {
       .catch_([this](kj::Exception&& exception) {
         Close();
         break_ = nullptr;
-        link_.Reset();  // the link waits before it dials again, so this is no busy loop
+        link_.Reset();  // the link waits before it dials again, so this is not a busy loop
         return AfterFailure(rpc::FromException(exception));
       })
       .then([this] { return Cycle(); });

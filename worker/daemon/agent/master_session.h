@@ -36,7 +36,7 @@ class SessionOwner {
   // another.
   virtual kj::Promise<void> Join(std::string cluster) = 0;
   virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
-  // Writes whether this machine will be taken away.
+  // Writes whether, and when, this machine will be taken away.
   virtual void DescribeForetelling(master::wire::WorkerSession::ForetellParams::Builder foretelling) = 0;
   virtual wire::WorkerControl::Client Control() = 0;
   virtual void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) = 0;

@@ -63,7 +63,7 @@ void PeerWatch::Reached(const PeerPlace& peer) {
   changed_();
 }
 
-// Returns true if it is to be looked at again at once.
+// Returns true if the peer has to be checked again at once.
 bool PeerWatch::Failed(const PeerPlace& peer, const std::string& why) {
   State& state = peers_.at(peer);
   state.last = timer_.now();

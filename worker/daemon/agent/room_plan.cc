@@ -10,7 +10,7 @@ constexpr std::uint64_t kNoteworthy = std::uint64_t{1} << 20;
 
 std::uint64_t Less(std::uint64_t bytes, std::uint64_t by) { return bytes - std::min(bytes, by); }
 
-// What cannot be looked at may be anything.
+// Files that cannot be examined may have any size.
 std::uint64_t AnswersFor(const JobRoom& job) {
   return job.seen_whole ? Less(job.bytes, job.served) : std::numeric_limits<std::uint64_t>::max();
 }

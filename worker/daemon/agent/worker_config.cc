@@ -61,7 +61,7 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
   options.Duration("worker.trash_retention", &config->trash_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long blocks that the master does not know stay in the trash, if there is room");
   options.Duration("worker.unfinished_retention", &config->unfinished_retention, kHour, kSecond, 10000 * kHour,
-                   "how long an unfinished block is kept if nobody goes on writing it");
+                   "how long an unfinished block is kept if nobody continues to write it");
   options.Duration("worker.log_retention", &config->log_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long the logs of attempts are kept after their last line");
   options.Bytes("worker.log_bytes", &config->log_bytes, 4 * kGiB, 0, kMost,
@@ -119,7 +119,7 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   options.Text("health.listen", &config->health_listen, "",
                "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   options.Text("spot.notice", &config->spot_notice, "off",
-               "where a notice that EC2 takes this machine away is looked for: off, auto (the metadata service of the "
+               "where to look for a notice that EC2 takes this machine away: off, auto (the metadata service of the "
                "instance) or http://HOST:PORT");
   tls::DeclareTlsOptions(options, &config->tls);
   return options;

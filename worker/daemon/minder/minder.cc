@@ -33,7 +33,7 @@ constexpr int kWrongUse = 125;
   _exit(kWrongUse);
 }
 
-// Returns how the task ended: what the pipe says or, if it says nothing, how the process itself did.
+// Returns the end of the task as the pipe reports it or, if the pipe says nothing, the end of the process itself.
 siginfo_t HowEnded(const siginfo_t& process, int status_pipe) {
   millrace::sandbox::StatusOfTask told;
   if (status_pipe < 0 || read(status_pipe, &told, sizeof told) != sizeof told) return process;

@@ -18,7 +18,7 @@
 namespace millrace::worker {
 namespace {
 
-// That are looked at below a directory of a job. A job of 100,000 maps has fewer.
+// The most files that are examined below a directory of a job. A job of 100,000 maps has fewer.
 constexpr std::size_t kMostNames = 250'000;
 
 // A task may set when its file was written, but not when that was last changed.
@@ -45,7 +45,7 @@ DiskAttemptFiles::DiskAttemptFiles(std::string directory, sandbox::TaskDirectori
       users_(users),
       removals_(directories_, std::move(log)) {}
 
-// What an earlier incarnation left keeps nobody from starting.
+// Files of an earlier incarnation do not prevent a start.
 Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string directory, std::uint64_t reserved_bytes,
                                                                  std::optional<sandbox::UserRange> users, Log log,
                                                                  RoomProbe free) {
@@ -60,7 +60,7 @@ Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string dir
       new DiskAttemptFiles(std::move(directory), std::move(directories), reserved_bytes, users, log, std::move(free)));
   for (const Status& left :
        {files->removals_.AddAll(files->jobs_directory()), files->removals_.Resume(files->logs_directory())}) {
-    if (!left.ok()) log->warn("what an earlier worker left of jobs is not removed: {}", left.message());
+    if (!left.ok()) log->warn("cannot remove what an earlier worker left of jobs: {}", left.message());
   }
   return files;
 }
@@ -138,7 +138,7 @@ Status DiskAttemptFiles::MakeWritable(const std::string& path, JobId job) const 
   return directories_.MakeDirectory(path, {.mode = 0700, .owner = user, .group = user});
 }
 
-// The group is the job's, also of what is made in it.
+// The group is the job's, also for files made in it.
 Status DiskAttemptFiles::MakeReadable(const std::string& path, JobId job) const {
   if (!users_) return directories_.MakeDirectory(path, {});
   return directories_.MakeDirectory(path, {.mode = 02750, .group = sandbox::UserOf(*users_, job)});

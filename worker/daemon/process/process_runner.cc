@@ -21,7 +21,7 @@ constexpr int kSweeps = 50;
 constexpr kj::Duration kSweepPause = 20 * kj::MILLISECONDS;
 constexpr std::size_t kTailBytes = std::size_t{4} << 10;
 
-// What is to be added to how a process failed, if it had too little memory. The kernel kills without a word.
+// The addition to the failure of a process that had too little memory, since the kernel kills without a message.
 std::string OutOfMemory(const Confiner::Confined* confined) {
   if (confined == nullptr || !confined->cgroup || !confined->cgroup->RanOutOfMemory()) return {};
   return fmt::format(
@@ -30,7 +30,7 @@ std::string OutOfMemory(const Confiner::Confined* confined) {
       FormatBytes(confined->cgroup->memory()));
 }
 
-// What a task says is passed on to people, but not at any length.
+// A task's message is passed on to people, but cut to a length.
 std::string Brief(std::string said) {
   constexpr std::size_t kMost = std::size_t{4} << 10;
   if (said.size() > kMost) said.resize(kMost);
@@ -39,7 +39,7 @@ std::string Brief(std::string said) {
 
 }  // namespace
 
-// It is looked at in the background, where nothing else has it.
+// It is examined in the background, where nothing else uses it.
 struct ProcessRunner::Remains {
   const sandbox::TaskDirectories& files;
   std::string error;  // as far as it is known
@@ -53,7 +53,7 @@ struct ProcessRunner::Remains {
     TaskFailure failure{unconfined.empty() ? error + OutOfMemory(confined.get())
                                            : "the task process could not be confined: " + unconfined,
                         TailOfFile(files, stderr_file, kTailBytes), std::nullopt};
-    // What the process wrote before it had a log for the attempt.
+    // The output of the process before it had a log for the attempt.
     if (failure.stderr_tail.empty()) failure.stderr_tail = TailOfFile(files, process_log, kTailBytes);
     failure.permanent = permanent;
     if (!record_note.empty()) failure.record = task::ReadRecordNote(files.Read(record_note));

@@ -20,7 +20,7 @@ Removals::~Removals() {
   thread_.join();
 }
 
-// A name that is taken is that of an earlier worker.
+// If a name is taken, an earlier worker has used it.
 Status Removals::MoveAside(const std::string& path, const std::string& directory, std::string* to) {
   for (;;) {
     *to = directory + "/" + std::string(kAside) + std::to_string(next_++);

@@ -40,7 +40,7 @@ struct Child {
   char* const* environment = nullptr;
   pid_t daemon = 0;
   int input = -1, output = -1, channel = -1;
-  // Of a confined task: the launcher takes the place of the executable.
+  // For a confined task the launcher takes the place of the executable.
   const char* launcher = nullptr;
   int namespaces = 0;
   std::vector<int> inherited;  // descriptors from 4 on
@@ -203,7 +203,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// What a confined task is started with, beside what every task is.
+// The arguments and descriptors of a confined task, beside those of every task.
 struct Handed {
   std::vector<std::string> arguments;
   Fd order, report, status_in, status_out;

@@ -17,7 +17,7 @@
 
 namespace millrace::worker {
 
-// How a confined task is started: millrace-launch runs in new namespaces and then becomes the executable.
+// The start of a confined task: millrace-launch runs in new namespaces and then becomes the executable.
 struct Launch {
   std::string launcher;
   int namespaces = 0;          // flags of clone(2)

@@ -44,8 +44,8 @@ class TaskRunner {
   // Begins an attempt. Requires: its job is set up, and the attempt does not run.
   virtual void RunMap(OwnedMessage<task::wire::RunMap> launch) = 0;
   virtual void RunReduce(OwnedMessage<task::wire::RunReduce> launch) = 0;
-  // Kills the attempt; nothing more about it is reported to the observer. Resolves when nothing of it executes, at once
-  // if nothing does.
+  // Kills the attempt; nothing more about it is reported to the observer. Resolves when none of its processes runs any
+  // more; at once if none does.
   [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
   // Does what Kill does for all of the job's attempts, and ends its processes that have no attempt.
   [[nodiscard]] virtual kj::Promise<void> EndJob(JobId job) = 0;

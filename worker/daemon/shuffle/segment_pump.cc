@@ -29,7 +29,7 @@ Result<Fd> ServedRun::Open(const sandbox::TaskDirectories& directories) const {
   struct stat info = {};
   if (fstat(file.get(), &info) != 0) return FromErrno(errno, "cannot look at " + path);
   const bool same = info.st_dev == device && info.st_ino == inode && static_cast<std::uint64_t>(info.st_size) == size;
-  if (!same) return NotFound(path + " is not the file any more that it was when its map was done");
+  if (!same) return NotFound(path + " is no longer the file that its map wrote");
   return file;
 }
 

@@ -60,7 +60,7 @@ Result<http::Answer> MetadataService::AskForAction() const {
 Result<std::optional<SpotNotice>> MetadataService::Ask() {
   if (token_.empty() || clock_.Now() >= token_until_) MILLRACE_TRY(RenewToken());
   MILLRACE_ASSIGN(http::Answer answer, AskForAction());
-  if (answer.status == kUnauthorized) {  // the service was started anew, or the clock was set
+  if (answer.status == kUnauthorized) {  // the service was started again, or the clock was set
     MILLRACE_TRY(RenewToken());
     MILLRACE_ASSIGN(answer, AskForAction());
   }

@@ -1,8 +1,8 @@
 // NoticeSource finds out whether a machine will be taken away. The real source asks EC2's instance metadata service,
 // version 2. PUT /latest/api/token with X-aws-ec2-metadata-token-ttl-seconds returns a token, which GET
 // /latest/meta-data/spot/instance-action sends along; status 404 means that there is no notice. It does not ask for
-// rebalance recommendations, since they come without a time, and often no end of the instance follows. Thread rule: one
-// thread at a time; it blocks.
+// rebalance recommendations, since they give no time, and often the instance is not taken away after them. Thread rule:
+// one thread at a time; it blocks.
 #pragma once
 
 #include <memory>

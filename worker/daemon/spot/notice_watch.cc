@@ -28,13 +28,13 @@ kj::Promise<void> NoticeWatch::Cycle() {
 void NoticeWatch::Take(const Result<std::optional<SpotNotice>>& answer) {
   if (!answer.ok()) {
     if (!failing_) {
-      log_->warn("whether this machine will be taken away is not known (spot.notice): {}; it is asked again every {} s",
+      log_->warn("it is not known whether this machine will be taken away (spot.notice): {}; asking again every {} s",
                  answer.status().message(), kPeriod / kj::SECONDS);
     }
     failing_ = true;
     return;
   }
-  if (failing_) log_->info("whether this machine will be taken away is known again");
+  if (failing_) log_->info("it is known again whether this machine will be taken away");
   failing_ = false;
   if (*answer == known_) return;
   known_ = *answer;

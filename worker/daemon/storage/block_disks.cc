@@ -34,7 +34,7 @@ void BlockDisks::Failed(std::size_t disk, const Status& why) {
   const std::vector<std::uint64_t> lost = blocks_.Fail(disk);
   log_->error(
       "the disk of {} has failed: {}; its {} blocks are to be copied from other workers, and this one goes on with {} "
-      "of {} disks; replace the disk or take it out of worker.block_directories, then start the worker anew",
+      "of {} disks; replace the disk or take it out of worker.block_directories, then restart the worker",
       directory, why.message(), lost.size(), directories_.size() - failed, directories_.size());
   events_.lost(lost);
 }

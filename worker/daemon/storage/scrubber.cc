@@ -27,7 +27,7 @@ Scrubber::Scrubber(kj::Timer& timer, const Clock& clock, dfs::BlockStore& blocks
 Scrubber::~Scrubber() noexcept = default;
 
 void Scrubber::Start() {
-  // Progress that is lost or unreadable costs nothing but time, since the blocks then count as new.
+  // Lost or unreadable progress costs only time, since the blocks then count as new.
   const Result<std::string> saved = ReadWholeFile(options_.progress_file);
   saved_ = started_ = clock_.Now();
   origin_ = timer_.now();

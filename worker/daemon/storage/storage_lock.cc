@@ -41,9 +41,9 @@ Result<StorageLock> StorageLock::Acquire(const std::string& directory, Random& r
     id = MakeUuid(random);
     MILLRACE_TRY(WriteFileDurably(directory + "/storage_id", id + "\n"));
   }
-  // What is there may be of a start whose sync was refused: the names that can be seen are not all on the disk then.
+  // These files may come from a start whose sync was refused: the visible names are then not all on the disk.
   MILLRACE_TRY(SyncDirectory(directory));
-  // Without it a worker is as one that was told of nothing, so it is no reason not to start.
+  // Without it a worker behaves as if it knew no moment, which does not prevent a start.
   const auto text = ReadWholeFile(directory + "/told");
   const auto told = text.ok() && text->ends_with('\n')
                         ? ParseMoment(std::string_view(*text).substr(0, text->size() - 1))

@@ -43,7 +43,7 @@ Status DiskStorageProbe::Check() {
     struct stat info = {};
     if (::stat(file.path.c_str(), &info) != 0) return FromErrno(errno, "look at " + file.path);
     if (info.st_dev != file.device || info.st_ino != file.inode) {
-      return Corrupt(file.path + " is another one than the worker began with");
+      return Corrupt(file.path + " is not the one that the worker started with");
     }
   }
   const std::string path = directory_ + "/probe";

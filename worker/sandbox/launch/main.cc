@@ -1,13 +1,13 @@
 // millrace-launch: the beginning of every confined task process. A worker starts it, in namespaces of its own, with an
-// order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. What fails is
-// told to the worker, and then nothing is executed: a task runs as the order says, or not at all.
+// order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. A failure is
+// reported to the worker, and then nothing is executed: a task runs as the order says, or not at all.
 //
 // In a namespace of processes this program is the first process, which the others of the namespace do not outlive. It
 // has the job's executable as its child, reaps whatever becomes an orphan, tells the minder how the child ended, and
 // ends.
 //
-// Started with other words than a worker's for a task, it is no beginning of one: --probe tries the gate, and
-// --mount-read-only sends the worker mounts of the directories that follow, or text that says what failed.
+// With other arguments it does not start a task: --probe tries the gate, and --mount-read-only sends the worker mounts
+// of the directories that follow, or text that says what failed.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -145,8 +145,8 @@ std::vector<char*> Pointers(std::vector<std::string> texts) {
   return pointers;
 }
 
-// The kernel counts the descriptors that are under way in unix sockets by user, and lets nobody send another who is
-// above his limit. Tasks may be one user, and the worker may be it, too: so a task's limit is below the one by which
+// The kernel counts the descriptors that are under way in unix sockets by user, and lets no user above its limit send
+// another. Tasks may be one user, and the worker may be it, too: so a task's limit is below the one by which
 // the worker and the launchers of other tasks send theirs.
 Status LimitDescriptors() {
   rlimit most = {};
@@ -202,7 +202,8 @@ Status LimitDescriptors() {
 Status Prepare(const LaunchOrder& order, uid_t user, gid_t group) {
   MILLRACE_TRY(EnterCgroups(order));
   if (order.user_namespace) MILLRACE_TRY(MapUser(user, group).Within("namespaces: cannot map users"));
-  if (order.own_host_name) (void)!sethostname("task", 4);  // a service manager may forbid it, and the name is no secret
+  if (order.own_host_name)
+    (void)!sethostname("task", 4);  // a service manager may forbid it, and the name is not secret
   return order.own_view ? EnterView(order) : Status::Ok();
 }
 
@@ -223,7 +224,7 @@ int Main(uid_t user, gid_t group) {
   Execute(*order);
 }
 
-// Whoever may not mount may do so in namespaces of his own.
+// A process that may not mount may do so in namespaces of its own.
 Status GiveReadOnly(const std::vector<std::string>& directories) {
   if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
     return Failed("namespaces: cannot make one");

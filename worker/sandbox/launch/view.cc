@@ -119,7 +119,7 @@ Status MakeProcesses(const LaunchOrder& order, const std::string& root, std::vec
   return FromErrno(errno, "processes: cannot mount a /proc of its own");
 }
 
-// Nothing is shown of a hidden directory that lies in a place that is shown.
+// A hidden directory within a visible place stays hidden.
 Status Hide(const std::string& path, const std::string& root) {
   struct stat info = {};
   if (stat((root + path).c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return Status::Ok();

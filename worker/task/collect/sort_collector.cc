@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kMinMemory = 4096;
 constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << kPositionBits;
-// If order ends within this part of the memory, what came in order is sorted too, and makes no run of its own.
+// If order ends within this part of the memory, the records in order are sorted with the others, and make no run of
+// their own.
 constexpr std::size_t kSoon = 8;
 
 }  // namespace
@@ -64,7 +65,7 @@ bool SortCollector::Impl::AddInOrder(std::uint32_t partition, std::string_view k
   if (added == OrderedRecords::AddResult::kAdded) [[likely]]
     return true;
   const bool soon = added == OrderedRecords::AddResult::kOutOfOrder && ordered.bytes() <= buffer.size() / kSoon;
-  if (!soon && !ordered.empty()) {  // what came so far makes a run, and perhaps order begins anew
+  if (!soon && !ordered.empty()) {  // what came so far makes a run, and perhaps order begins again
     failure = Spill();
     if (!failure.ok() || ordered.Add(partition, key, value) == OrderedRecords::AddResult::kAdded) return true;
   }
@@ -72,7 +73,7 @@ bool SortCollector::Impl::AddInOrder(std::uint32_t partition, std::string_view k
   return false;
 }
 
-// Sorts what came in order so far together with what is to come.
+// Sorts the records that came in order so far together with later ones.
 void SortCollector::Impl::SortInstead() {
   in_order = false;
   const std::vector<std::string> came = ordered.Copy();

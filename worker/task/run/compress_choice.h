@@ -30,7 +30,7 @@ class CompressChoice {
   // called when a decision is made. It returns the part of a core that the map gets when it wants a core: above 0, at
   // most 1.
   [[nodiscard]] bool Begin(const ShuffleLink& link, std::function<double()> core_share);
-  // Returns whether the map's run of about `expected` raw bytes, which begins with these records, is compressed.
+  // Returns true if the map's run of about `expected` raw bytes, which begins with these records, is to be compressed.
   [[nodiscard]] bool Choose(std::string_view first_records, std::uint64_t expected);
 
   [[nodiscard]] std::uint64_t sampled_bytes() const { return sampled_; }

@@ -34,7 +34,7 @@ struct CompressionFigures {
 
 inline constexpr double kCompressionBand = 1.25;
 
-// Returns whether to compress. `compressed` says whether the previous map's output was compressed.
+// Returns true if the output is to be compressed. `compressed` says whether the previous map's output was compressed.
 [[nodiscard]] bool CompressionPays(const ShuffleLink& link, const CompressionFigures& figures, bool compressed);
 // Returns false if not even the speed and ratio of kBestCompression would pay on this link.
 [[nodiscard]] bool CompressionCouldPay(const ShuffleLink& link);

@@ -76,7 +76,7 @@ class Evaluator {
   SlotPool initial_reduces_;
   std::uint64_t evaluations_ = 0;
 
-  // Of the base order: the pool before chunk i * stride_, and the end of the last map of each chunk.
+  // For the base order: the pool before chunk i * stride_, and the end of the last map of each chunk.
   std::size_t stride_ = 1;
   std::vector<SlotPool> checkpoints_;
   std::vector<Micros> chunk_ends_;

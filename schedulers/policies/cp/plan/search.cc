@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kAllOrders = 6;    // jobs; 720 orders
 constexpr std::size_t kHistory = 4;      // of late acceptance, where there are few chunks
-constexpr std::size_t kManyChunks = 64;  // there descent alone gets further with what it has
+constexpr std::size_t kManyChunks = 64;  // with this many, plain descent gets further with its evaluations
 constexpr double kOrderShare = 0.9;      // of the evaluations; the rest is for chunks
 constexpr std::uint32_t kPieces = 4;     // in which the maps of a job are cut
 constexpr std::uint64_t kPatience = 20;  // evaluations for each chunk without a better plan

@@ -86,7 +86,7 @@ class Assignment::Network {
   const Assignment& problem_;
   const bool by_task_;  // the tasks are the source
   Transport transport_;
-  // This is an arc by which slots go nowhere, those of places below too.
+  // This is the arc of slots that stay empty, including those of places below.
   struct Idle {
     Place place;
     std::uint32_t arc;
@@ -122,7 +122,7 @@ Assignment::Network::Network(const Assignment& problem)
   }
 }
 
-// What cannot run goes nowhere, at more than any plan costs.
+// Tasks that cannot run take an arc of their own, at more than any plan costs.
 void Assignment::Network::ShipFrom(Transport::Vertex vertex, std::uint32_t units) {
   transport_.SetSupply(vertex, units);
   if (units == 0 || problem_.anywhere_) return;
@@ -157,7 +157,7 @@ std::vector<Assignment::RowCost> Assignment::Network::UsefulCosts() const {
   return useful;
 }
 
-// Of the costs at one place it keeps those of the cheapest rows that together have as many tasks as there are slots.
+// At one place it keeps the costs of the cheapest rows that together have as many tasks as there are slots.
 void Assignment::Network::KeepCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const {
   const auto cheaper = [](const RowCost& a, const RowCost& b) {
     return std::tie(a.cost, a.row) < std::tie(b.cost, b.row);

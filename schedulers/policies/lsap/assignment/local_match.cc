@@ -18,7 +18,7 @@ std::uint32_t LocalMatch::Add(Row row, std::uint32_t tasks, std::span<const Plac
   return placed;
 }
 
-// It fills where most slots are free, so that those who come later find some at as many places as possible.
+// It fills the places with most free slots first, so that later tasks find free slots at as many places as possible.
 std::uint32_t LocalMatch::FillFree(std::uint32_t entry, std::uint32_t tasks) {
   std::uint32_t taken = 0;
   for (; taken < tasks; ++taken) {

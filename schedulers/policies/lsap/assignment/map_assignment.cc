@@ -8,7 +8,7 @@
 namespace millrace::sched {
 namespace {
 
-// So many costs are looked at pair by pair; with more, what was measured far from a row's replicas is left out.
+// Up to this many costs are considered pair by pair; with more, measurements far from a row's replicas are left out.
 constexpr double kMaxCosts = 4e6;
 
 void Mix(std::uint64_t value, std::uint64_t* hash) {

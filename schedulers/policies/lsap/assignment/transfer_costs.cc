@@ -208,7 +208,7 @@ Assignment::Place TransferCosts::SourceAbove(Assignment::Place place) {
   return place;
 }
 
-// What is above and cheaper cannot stand for this place.
+// A cheaper cost above cannot stand for this place.
 void TransferCosts::OpenAbove(Assignment::Place place) {
   const Assignment::Cost cost = marks_[place].cost;
   for (Assignment::Place up = slots_.At(place).above; up != Assignment::kNoPlace; up = slots_.At(up).above) {
@@ -218,8 +218,8 @@ void TransferCosts::OpenAbove(Assignment::Place place) {
   }
 }
 
-// The cost is said of the place as a whole, or, if that would be too cheap for some, of what is below it. Special
-// places say their own.
+// The cost is set at the place as a whole, or, if that would be too cheap for some, at the places below it. Special
+// places have costs of their own.
 void TransferCosts::Emit(const Row& row, Assignment::Place place, Assignment::Cost cost, Locality locality) {
   if (!MarkOf(place).opened) {
     if (locality <= row.worst) costs_.push_back({place, cost});

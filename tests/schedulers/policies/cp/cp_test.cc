@@ -74,7 +74,7 @@ TEST_F(CpTest, MapsGoToTheirDataAtDispatch) {
   )");
 }
 
-// What a planner was asked, and what it is to answer.
+// The problems that a planner got, and the plans that it is to give.
 struct Desk {
   std::vector<PlanProblem> problems;
   std::unique_ptr<const Plan> plan;

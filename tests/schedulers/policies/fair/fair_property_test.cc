@@ -72,7 +72,7 @@ std::unique_ptr<SmallCluster> Start(const std::string& scheduler, const Workload
   return cluster;
 }
 
-// What the jobs of a pool run, counted from the jobs.
+// The running tasks of a pool, counted over its jobs.
 std::uint32_t RunningIn(const ClusterState& state, const std::string& pool, TaskKind kind) {
   std::uint32_t running = 0;
   for (const QueueKey& key : state.LiveJobs()) {

@@ -1,4 +1,4 @@
-// What fair sharing does in time: slots that stick to a job, and how long a batch takes.
+// Tests fair sharing over time: slots that stick to a job, and how long a batch takes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ double LocalityOf(const std::string& scheduler, std::uint32_t jobs, unsigned see
   return cluster.NodeLocality();
 }
 
-// The paper's, in which the N/J slots of a job are drawn anew for every block.
+// The paper's, in which the N/J slots of a job are drawn again for every block.
 double Formula(std::uint32_t jobs) {
   return 1 - std::pow(1 - static_cast<double>(kReplicas) / kNodes, static_cast<double>(kNodes) / jobs);
 }

@@ -365,7 +365,7 @@ TEST(JossTest, WithOneDatacenterItRunsAsFifoAndSaysSo) {
   )");
   EXPECT_EQ(FactOf(engine, "runs as"), Fact::Words("runs as", "fifo: JoSS needs two datacenters"));
   EXPECT_EQ(engine.policy().name(), "joss-j");
-  // A second one comes: what waits is placed anew, by its blocks.
+  // A second one comes: what waits is placed again, by its blocks.
   EXPECT_PLAYS(&engine, R"(
     2 NodeJoined node=n9 datacenter=b maps=1
     2 decide

@@ -107,7 +107,7 @@ TEST_F(AttemptWatchTest, AReduceMayWaitForMapsAsLongAsTheyTake) {
   EXPECT_EQ(agent_->running(), 1U);
   Announce({1});
   Advance(50 * kj::SECONDS);
-  EXPECT_EQ(agent_->running(), 1U) << "its time begins anew when it computes";
+  EXPECT_EQ(agent_->running(), 1U) << "its time begins again when it computes";
   Advance(12 * kj::SECONDS);
   EXPECT_EQ(agent_->running(), 0U);
 }

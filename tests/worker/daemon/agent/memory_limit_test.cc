@@ -1,4 +1,4 @@
-// What task.memory_limit and the slots of a worker come to.
+// Tests the numbers that task.memory_limit and the slots of a worker come to.
 #include <gtest/gtest.h>
 
 #include "worker/daemon/agent/worker_config.h"

@@ -213,7 +213,7 @@ TEST_F(SessionTest, EachReportNamesTheBlocksThatWereFoundCorrupt) {
     ASSERT_EQ(record_.registrations.size(), static_cast<std::size_t>(life) + 2);
     EXPECT_THAT(record_.parts.back().damaged, ElementsAre(2, 3, 4));
   }
-  plane_.events().received({3, 10});  // written anew
+  plane_.events().received({3, 10});  // written again
   auto request = Control().deleteBlocksRequest();
   request.initBlocks(1).set(0, 4);
   Send(std::move(request));

@@ -72,7 +72,7 @@ TEST_F(FetchScheduleTest, RestsTwiceAsLongAfterEachFailureAndIsDoubtedThen) {
   EXPECT_EQ(*schedule_.next_wake(), now_ + milliseconds(200));
   (void)schedule_.Wake(now_ + milliseconds(200));
   EXPECT_TRUE(schedule_.Fail(One("a"), false, now_));
-  EXPECT_TRUE(schedule_.Announce(At(0, 0, "a")));  // again: it starts anew
+  EXPECT_TRUE(schedule_.Announce(At(0, 0, "a")));  // again: it starts again
   EXPECT_FALSE(schedule_.Fail(One("a"), false, now_));
 }
 

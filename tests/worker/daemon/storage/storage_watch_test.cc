@@ -57,7 +57,7 @@ TEST_F(DiskStorageProbeTest, NoticesADirectoryThatWasDeletedWhollyOrInPart) {
 TEST_F(DiskStorageProbeTest, NoticesAnotherDirectoryInItsPlace) {
   std::filesystem::rename(path_, path_ + ".old");
   std::filesystem::copy(path_ + ".old", path_, std::filesystem::copy_options::recursive);
-  EXPECT_THAT(probe_->Check().message(), HasSubstr("is another one"));
+  EXPECT_THAT(probe_->Check().message(), HasSubstr("is not the one"));
 }
 
 TEST_F(DiskStorageProbeTest, NoticesThatItCannotWrite) {
