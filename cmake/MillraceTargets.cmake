@@ -107,10 +107,15 @@ endfunction()
 
 # millrace_allocator(PROGRAM): it allocates as base/memory says; as the sanitizer does where there is one.
 function(millrace_allocator program)
-  if(NOT MILLRACE_SANITIZE)
-    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/base/memory/allocator.cc)
-    target_link_libraries(${program} PRIVATE PkgConfig::JEMALLOC)
+  if(MILLRACE_SANITIZE)
+    return()
   endif()
+  if(NOT TARGET millrace_allocator)
+    add_library(millrace_allocator OBJECT ${PROJECT_SOURCE_DIR}/base/memory/allocator.cc)
+    target_link_libraries(millrace_allocator PRIVATE PkgConfig::JEMALLOC)
+  endif()
+  target_sources(${program} PRIVATE $<TARGET_OBJECTS:millrace_allocator>)
+  target_link_libraries(${program} PRIVATE PkgConfig::JEMALLOC)
 endfunction()
 
 # millrace_schema(TARGET FILES FILE.capnp ... LINKS other_schema ... [RPC]): Cap'n Proto code of root-relative schema
