@@ -9,7 +9,7 @@ include(CMakePackageConfigHelpers)
 get_property(jobs GLOBAL PROPERTY MILLRACE_BUNDLED_JOBS)
 install(TARGETS millrace millrace-minder millrace-launch ${jobs}
         COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
-install(PROGRAMS examples/dfsio/dfsio COMPONENT runtime
+install(PROGRAMS examples/load/dfsio COMPONENT runtime
         DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
 install(TARGETS millrace-generate millrace-experiments COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 file(RELATIVE_PATH program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBEXECDIR}/millrace/millrace)
@@ -88,12 +88,11 @@ if(NOT MILLRACE_COMPILE_OPTIONS)
 endif()
 
 # The headers of client/api and those that they include.
-install(FILES client/process/run.h COMPONENT dev DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/process)
-install(FILES client/pipeline/pipeline.h client/pipeline/run_pipeline.h COMPONENT dev
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/pipeline)
+install(FILES client/process/run.h client/process/pipeline.h client/process/run_pipeline.h COMPONENT dev
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/process)
 install(FILES worker/task/channel/record_note.h COMPONENT dev
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/worker/task/channel)
-foreach(folder base base/ids base/record client/api client/format client/job worker/task/collect worker/task/run)
+foreach(folder base base/ids client/api client/format client/job worker/task/collect worker/task/run)
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.h)
   install(FILES ${headers} COMPONENT dev DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/${folder})
 endforeach()

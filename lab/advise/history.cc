@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "client/job_client/job_client.h"
-#include "client/job_client/read_journal.h"
 #include "lab/advise/candidates.h"
 #include "lab/advise/redraw.h"
 #include "lab/command/history_command.h"
@@ -12,7 +11,7 @@
 #include "lab/journal/export_workload.h"
 #include "lab/journal/journal_result.h"
 #include "lab/model/cores_share.h"
-#include "schedulers/config/settings_text.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::compare {
 namespace {

@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#include "schedulers/config/settings_file.h"
-#include "schedulers/config/settings_text.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::master {
 namespace {

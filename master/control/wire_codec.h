@@ -10,16 +10,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cluster_id.h"
 #include "base/ids/ids.h"
-#include "base/moment.h"
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/job_wire.h"
 #include "base/protocol/master.capnp.h"
 #include "base/protocol/task.capnp.h"
 #include "base/tls/token.h"
 #include "dfs/name/namespace.h"
-#include "dfs/wire/file_status_wire.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
+#include "dfs/wire/messages.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/job_record.h"

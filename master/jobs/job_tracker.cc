@@ -8,15 +8,15 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/wire/path.h"
-#include "master/jobs/failed_maps.h"
 #include "master/jobs/job_plan.h"
-#include "master/jobs/leaving_attempts.h"
+#include "master/jobs/job_table.h"
+#include "master/jobs/output_moves.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_text.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/history/input_type.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
+#include "schedulers/policies/make_scheduler.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::master {
 

@@ -29,7 +29,7 @@
 #include "base/log.h"
 #include "base/protocol/settlement.h"
 #include "base/status.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/beliefs.h"
@@ -57,7 +57,7 @@ struct AttemptOutput {
 
 struct TrackerOptions {
   sched::SchedulerSet scheduler;  // one that MakeScheduler makes
-  bool background = false;        // the search for plans has a thread of its own (schedulers/config/make_scheduler.h)
+  bool background = false;        // the search for plans has a thread of its own (schedulers/policies/make_scheduler.h)
   std::size_t history_jobs = 0;   // how many ended jobs are remembered
   // Returns the nanoseconds since an arbitrary moment, to measure the cost of deciding. If it is empty, the cost is not
   // measured.
@@ -187,7 +187,7 @@ class JobTracker {
   [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
                                               std::size_t limit) const;
   // Returns the input of a map attempt. Returns kNotFound if there was no such attempt, or if the job has ended and the
-  // map's input was not kept (failed_maps.h); returns kInvalid if the attempt is of a reduce.
+  // map's input was not kept (FailedMaps); returns kInvalid if the attempt is of a reduce.
   [[nodiscard]] Result<MapSplits> InputOfMap(const AttemptId& attempt) const;
   // Returns the paths of the executables that jobs need: those of live jobs, and those of remembered jobs with a failed
   // attempt, which can be run again (`millrace job rerun`).

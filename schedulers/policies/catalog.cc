@@ -5,14 +5,12 @@
 #include <utility>
 
 #include "schedulers/offering/admission.h"
-#include "schedulers/offering/ccs_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/delay_settings.h"
-#include "schedulers/offering/eviction_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/offering/speculation.h"
-#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/cp/cp.h"
 #include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/fair/fair.h"
@@ -31,7 +29,6 @@
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/dl.h"
 #include "schedulers/policies/simple/edf.h"
-#include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/policies/simple/fifo.h"
 
 namespace millrace::sched {

@@ -3,7 +3,7 @@
 //
 // A section of the file is a struct in the folder of the part that it steers (policies/fair/fair_settings.h); section.h
 // lists the members of such a struct, and the catalogue (policies/catalog.cc) lists all structs. Settings looks the
-// structs up by type, so that it depends on no policy. schedulers/config reads and writes them, and refuses values
+// structs up by type, so that it depends on no policy. schedulers/policies reads and writes them, and refuses values
 // outside the range of their key; Settings itself checks nothing. Thread rule: a plain value, copied freely.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <typeindex>
+#include <vector>
 
 namespace millrace::sched {
 
@@ -44,5 +45,20 @@ class Settings {
  private:
   std::map<std::type_index, std::any> sections_;  // looked up, not walked
 };
+
+// Variant: a scheduler with its settings, under a label. Simulations and comparisons run several variants, so that one
+// policy can be compared with itself under other settings. Thread rule: a value.
+struct Variant {
+  std::string label;      // its name in tables and documents; the scheduler's name unless the user gives another
+  std::string scheduler;  // the name of the policy, such as fair+delay
+  std::string settings_text = {};  // the text of its scheduler file; empty if there is none
+  Settings settings = {};          // the contents of that file
+};
+
+[[nodiscard]] inline std::vector<std::string> LabelsOf(const std::vector<Variant>& variants) {
+  std::vector<std::string> labels;
+  for (const Variant& variant : variants) labels.push_back(variant.label);
+  return labels;
+}
 
 }  // namespace millrace::sched

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "schedulers/events/decisions.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/effects.h"
+#include "schedulers/events/event_text.h"
 
 namespace millrace::sched {
 namespace {

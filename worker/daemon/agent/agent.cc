@@ -9,9 +9,8 @@
 #include "base/rpc/status_codec.h"
 #include "base/tls/token.h"
 #include "base/units.h"
-#include "dfs/wire/block_name.h"
-#include "dfs/wire/damaged.h"
-#include "worker/daemon/agent/attempt_watch.h"
+#include "dfs/wire/blocks.h"
+#include "worker/daemon/agent/attempt_table.h"
 #include "worker/daemon/agent/control_server.h"
 
 namespace millrace::worker {

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cluster_id.h"
 #include "base/log.h"
 #include "base/machine_size.h"
-#include "base/moment.h"
 #include "base/protocol/worker.capnp.h"
 #include "base/random.h"
 #include "base/rpc/task_group.h"
@@ -30,7 +30,7 @@
 #include "worker/daemon/agent/master_session.h"
 #include "worker/daemon/agent/peer_watch.h"
 #include "worker/daemon/agent/worker_config.h"
-#include "worker/daemon/storage/block_check.h"
+#include "worker/daemon/storage/scrubber.h"
 
 namespace millrace::worker {
 

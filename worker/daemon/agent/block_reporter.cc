@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/rpc/deadline.h"
-#include "dfs/wire/block_wire.h"
-#include "dfs/wire/damaged.h"
+#include "base/rpc/calls.h"
+#include "dfs/wire/blocks.h"
+#include "dfs/wire/messages.h"
 
 namespace millrace::worker {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "base/rpc/cancellation.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/status_codec.h"
-#include "dfs/wire/block_wire.h"
+#include "dfs/wire/messages.h"
 
 namespace millrace::worker {
 namespace {

@@ -4,14 +4,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/cluster_id.h"
 #include "base/file.h"
-#include "base/moment.h"
 #include "base/random.h"
 #include "base/status.h"
 
 namespace millrace::worker {
+
+// Makes version-4 UUIDs (RFC 4122), for a worker's storage and for its block directories. Any thread.
+[[nodiscard]] std::string MakeUuid(Random& random);
+[[nodiscard]] bool IsUuid(std::string_view text);
 
 // While a StorageLock lives, no other process can lock the directory (flock on `<directory>/lock`; the kernel releases
 // it when the process ends).
@@ -24,7 +29,7 @@ class StorageLock {
   [[nodiscard]] const std::string& id() const { return id_; }
   // Returns the id in `<directory>/cluster_id` (base/cluster_id.h); empty if the worker has not joined a cluster yet.
   [[nodiscard]] const std::string& cluster() const { return cluster_; }
-  // Returns the moment in `<directory>/told` (base/moment.h); none if the file is missing or makes no sense.
+  // Returns the moment in `<directory>/told` (base/cluster_id.h); none if the file is missing or makes no sense.
   [[nodiscard]] const Moment& told() const { return told_; }
 
  private:

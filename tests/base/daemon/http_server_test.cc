@@ -1,0 +1,121 @@
+// The server over real sockets, spoken to byte by byte.
+#include "base/daemon/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+
+namespace millrace::http {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<HttpServer>> server = HttpServer::Start("127.0.0.1:0", [](const std::string& target) {
+      if (target == "/throws") throw std::runtime_error("a page that fails");
+      return Answer{.status = target == "/missing" ? 404U : 200U, .body = "you asked for " + target};
+    });
+    ASSERT_TRUE(server.ok()) << server.status().message();
+    server_ = *std::move(server);
+  }
+  [[nodiscard]] Fd Connect() const {
+    Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server_->port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    return fd;
+  }
+  // Sends the bytes and returns what comes until the server closes the connection.
+  [[nodiscard]] std::string Say(const std::string& bytes) const {
+    const Fd fd = Connect();
+    EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    std::string answer;
+    char piece[4096];
+    for (ssize_t n; (n = ::recv(fd.get(), piece, sizeof piece, 0)) > 0;)
+      answer.append(piece, static_cast<std::size_t>(n));
+    return answer;
+  }
+
+  std::unique_ptr<HttpServer> server_;
+};
+
+constexpr const char* kClose = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+TEST_F(HttpServerTest, AnswersWithStatusTypeAndLength) {
+  const std::string answer = Say(std::string("GET /a?b=c") + kClose);
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 20\r\n"));
+  EXPECT_THAT(answer, testing::EndsWith("\r\n\r\nyou asked for /a?b=c"));
+  EXPECT_THAT(Say(std::string("GET /missing") + kClose), StartsWith("HTTP/1.1 404 "));
+}
+
+TEST_F(HttpServerTest, HeadHasTheLengthAndNoBody) {
+  const std::string answer = Say(std::string("HEAD /a") + kClose);
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 16\r\n"));
+  EXPECT_THAT(answer, testing::EndsWith("\r\n\r\n"));
+}
+
+TEST_F(HttpServerTest, AConnectionServesSeveralRequests) {
+  const std::string answer = Say(std::string("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2") + kClose);
+  EXPECT_THAT(answer, HasSubstr("you asked for /1"));
+  EXPECT_THAT(answer, HasSubstr("you asked for /2"));
+}
+
+TEST_F(HttpServerTest, NothingElseIsAnswered) {
+  EXPECT_THAT(Say(std::string("DELETE /a") + kClose), StartsWith("HTTP/1.1 405 "));
+  EXPECT_EQ(Say("nonsense\r\n\r\n"), "");
+  EXPECT_EQ(Say("GET /" + std::string(20'000, 'a') + kClose), "") << "more than a header may have";
+  EXPECT_EQ(Say("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"), "") << "no bodies";
+  EXPECT_THAT(Say(std::string("GET /again") + kClose), HasSubstr("you asked for /again"))
+      << "it has lived through that";
+}
+
+TEST_F(HttpServerTest, APageThatFailsIsAStatus) {
+  const std::string answer = Say(std::string("GET /throws") + kClose);
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
+  EXPECT_THAT(answer, HasSubstr("a page that fails"));
+}
+
+TEST_F(HttpServerTest, ManyConnectionsDoNotKeepOthersFromTheEnd) {
+  std::vector<Fd> idle;
+  for (int i = 0; i < 80; ++i) idle.push_back(Connect());
+  idle.clear();
+  // Those that were closed have made room by the time the server reads on.
+  std::string answer;
+  for (int i = 0; i < 1000 && answer.empty(); ++i) answer = Say(std::string("GET /a") + kClose);
+  EXPECT_THAT(answer, HasSubstr("you asked for /a"));
+}
+
+TEST_F(HttpServerTest, WhoHoldsConnectionsAndAsksForNothingKeepsNobodyOut) {
+  std::vector<Fd> held;
+  for (int i = 0; i < 200; ++i) {
+    held.push_back(Connect());
+    EXPECT_EQ(::send(held.back().get(), "GET /", 5, MSG_NOSIGNAL), 5);
+    if (i % 20 != 19) continue;
+    EXPECT_THAT(Say(std::string("GET /probe") + kClose), HasSubstr("you asked for /probe")) << i;
+  }
+}
+
+TEST_F(HttpServerTest, AddressesThatCannotBe) {
+  const auto none = [](const std::string&) { return Answer{}; };
+  for (const char* listen : {"", "7780", ":7780", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:99999"})
+    EXPECT_EQ(HttpServer::Start(listen, none).status().code(), StatusCode::kInvalid) << listen;
+  const std::string taken = "127.0.0.1:" + std::to_string(server_->port());
+  EXPECT_EQ(HttpServer::Start(taken, none).status().code(), StatusCode::kBusy);
+}
+
+}  // namespace
+}  // namespace millrace::http
