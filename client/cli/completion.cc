@@ -113,7 +113,7 @@ std::string BashCompletion(const std::vector<Verb>& verbs) {
   const auto fill = [&text](std::string_view place, const std::string& with) {
     text.replace(text.find(place), place.size(), with);
   };
-  fill("@VERBS@", Joined(Names(verbs)));
+  fill("@VERBS@", Joined(Names(verbs), " "));
   fill("@BELOW@\n", below);
   return text;
 }

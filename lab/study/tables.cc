@@ -18,7 +18,7 @@ std::string Padded(const std::string& text, std::size_t width, bool right) {
 }
 
 // A bar would end the cell.
-std::string Escaped(const std::string& text) {
+std::string WithoutBars(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? "\\|" : std::string(1, c);
   return out;
@@ -65,13 +65,13 @@ std::string FormatMarkdown(const TextTable& table) {
   std::string head = "|";
   std::string rule = "|";
   for (const TextTable::Column& column : table.columns) {
-    head += (column.name.empty() ? "" : ' ' + Escaped(column.name)) + " |";
+    head += (column.name.empty() ? "" : ' ' + WithoutBars(column.name)) + " |";
     rule += column.figures ? "---:|" : "---|";
   }
   std::string out = (table.caption.empty() ? "" : table.caption + "\n\n") + head + '\n' + rule + '\n';
   for (const auto& row : table.rows) {
     out += '|';
-    for (const std::string& text : row) out += ' ' + Escaped(text) + " |";
+    for (const std::string& text : row) out += ' ' + WithoutBars(text) + " |";
     out += '\n';
   }
   return out;
