@@ -10,21 +10,17 @@
 namespace millrace::sim::experiments {
 
 struct Experiment {
-  std::string_view name;   // "multi-user"
-  std::string_view title;  // "benchmark BM: response times and locality by job size"
-  std::string_view paper;  // "Zaharia et al. 2009, table 2"
+  std::string_view name;   // "lsap-cost"
+  std::string_view title;  // "data locality cost of one round, dl, lsap-uniform and lsap"
+  std::string_view paper;  // "Guo et al. 2012, figures 5 to 8"
   Findings (*run)(const Options& options);
 };
 
 // Returns all experiments, in the order of docs/schedulers/papers.md.
 [[nodiscard]] const std::vector<Experiment>& ListExperiments();
 
-[[nodiscard]] Findings MultiUser(const Options& options);
 [[nodiscard]] Findings LsapLocality(const Options& options);
 [[nodiscard]] Findings LsapCost(const Options& options);
 [[nodiscard]] Findings LsapFairness(const Options& options);
-[[nodiscard]] Findings FreshSimple(const Options& options);
-[[nodiscard]] Findings FreshSets(const Options& options);
-[[nodiscard]] Findings JossWorkloads(const Options& options);
 
 }  // namespace millrace::sim::experiments

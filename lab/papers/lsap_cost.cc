@@ -10,7 +10,6 @@
 
 #include "lab/papers/list.h"
 #include "lab/papers/round.h"
-#include "lab/papers/run.h"
 
 namespace millrace::sim::experiments {
 namespace {
@@ -49,7 +48,7 @@ Table EqualCosts(const Options& options) {
               "Figure 5: DLC with equal costs, and what lsap-uniform saves of that of dl",
               {Given("nodes"), Measured("dl"), Measured("lsap-uniform"), {"paper: saved, %"}, Less("saved, %")}};
   const std::uint32_t draws = options.Repeat(10);
-  table.repeats = Count(draws, "placement");
+  table.repeats = Placements(draws);
   for (std::uint32_t nodes = 100; nodes <= 500; nodes += 100) {
     const RoundSpec spec{.nodes = nodes, .idle = nodes * 2, .tasks = nodes * 2};
     const Costs mean = MeanCosts(spec, RoundCosts::kEqual, options, draws);
@@ -78,7 +77,7 @@ Table DrawnCosts(const Options& options, std::uint32_t idle_percent, const std::
                Less("saved, %"),
                Less("by pair: saved, %")}};
   const std::uint32_t draws = options.Repeat(kDrawnDraws);
-  table.repeats = Count(draws, "placement") + " (by pair: one)";
+  table.repeats = Placements(draws) + " (by pair: one)";
   for (std::uint32_t nodes = 100; nodes <= 500; nodes += 100) {
     const RoundSpec spec = DrawnSpec(nodes, idle_percent);
     const Costs mean = MeanCosts(spec, RoundCosts::kByTask, options, draws);
@@ -93,7 +92,7 @@ Table AgainstUniform(const std::vector<double>& half, const std::vector<double>&
   Table table{"against-uniform",
               "Figures 6 and 7: what lsap saves of the DLC of lsap-uniform, %",
               {Given("nodes"), {"paper: figure 6"}, Less("figure 6"), {"paper: figure 7"}, Less("figure 7")}};
-  table.repeats = Count(draws, "placement");
+  table.repeats = Placements(draws);
   for (std::size_t row = 0; row < half.size(); ++row)
     table.rows.push_back({100.0 * static_cast<double>(row + 1), "up to 65", half[row], "40 to 50", fifth[row]});
   return table;
@@ -113,7 +112,7 @@ Table OverReplicas(const Options& options, std::uint32_t idle) {
                Less("by pair: saved, %")}};
   const std::uint32_t draws = options.Repeat(20);
   const std::uint32_t pairs = options.Repeat(5);
-  table.repeats = Count(draws, "placement") + " (by pair: " + std::to_string(pairs) + ")";
+  table.repeats = Placements(draws) + " (by pair: " + std::to_string(pairs) + ")";
   for (std::uint32_t replicas = 1; replicas <= 13; replicas += 2) {
     const RoundSpec spec{.slots = 1, .idle = idle, .tasks = idle, .replication = replicas, .rack_nodes = 20};
     const Costs mean = MeanCosts(spec, RoundCosts::kByTask, options, draws);

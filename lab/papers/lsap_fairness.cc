@@ -5,7 +5,6 @@
 // in [0, alpha], and the FC of what is beyond a group's share in [0, 100] (beta), which are the ranges of table 1.
 #include "lab/papers/list.h"
 #include "lab/papers/round.h"
-#include "lab/papers/run.h"
 #include "schedulers/policies/lsap/lsap_settings.h"
 
 namespace millrace::sim::experiments {
@@ -23,7 +22,7 @@ Findings LsapFairness(const Options& options) {
       {Given("alpha"), Measured("d before", 2), Measured("d after", 2), Measured(kFairness, 2), Measured(kLocality)}};
   const RoundSpec spec{.nodes = 60, .slots = 1, .idle = 30, .tasks = 90, .replication = 1, .groups = {1, 2, 4, 8, 16}};
   const std::uint32_t draws = options.Repeat(40);
-  table.repeats = Count(draws, "placement");
+  table.repeats = Placements(draws);
   for (const double alpha : {0.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 150.0, 200.0, 400.0}) {
     RoundResult mean;
     for (std::uint32_t draw = 0; draw < draws; ++draw) {

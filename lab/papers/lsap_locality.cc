@@ -5,7 +5,6 @@
 // replicas; in 3b all 100 slots are idle, with 5 to 100 tasks.
 #include "lab/papers/list.h"
 #include "lab/papers/round.h"
-#include "lab/papers/run.h"
 
 namespace millrace::sim::experiments {
 namespace {
@@ -36,7 +35,7 @@ Table OverNodes(const Options& options) {
                {"paper: points gained"},
                Measured("points gained")}};
   const std::uint32_t draws = options.Repeat(20);
-  table.repeats = Count(draws, "placement");
+  table.repeats = Placements(draws);
   for (std::uint32_t nodes = 100; nodes <= 500; nodes += 50) {
     const Pair mean = Locality({.nodes = nodes, .idle = nodes * 2, .tasks = nodes * 2}, options, draws);
     table.rows.push_back({1.0 * nodes, 83.0, mean.dl, 97.0, mean.lsap, "12 to 14", mean.lsap - mean.dl});
@@ -49,7 +48,7 @@ Table OverReplicas(const Options& options) {
               "Figure 3a: node-local tasks over the replication factor, 100 nodes of one slot, %",
               {Given("replicas"), Measured("dl"), Given("paper: lsap"), Measured("lsap")}};
   const std::uint32_t draws = options.Repeat(50);
-  table.repeats = Count(draws, "placement");
+  table.repeats = Placements(draws);
   for (std::uint32_t replicas = 1; replicas <= 19; replicas += 2) {
     const Pair mean = Locality({.slots = 1, .idle = 50, .tasks = 50, .replication = replicas}, options, draws);
     const Cell paper = replicas == 3 ? Cell(72.0) : replicas == 5 ? Cell(88.0) : Cell();
@@ -66,7 +65,7 @@ Table OverTasks(const Options& options) {
               "Figure 3b: node-local tasks over the number of tasks, 100 idle slots, %",
               {Given("tasks"), Measured("dl"), Measured("ours: greedy task by task"), Measured("lsap")}};
   const std::uint32_t draws = options.Repeat(50);
-  table.repeats = Count(draws, "placement");
+  table.repeats = Placements(draws);
   for (std::uint32_t tasks = 5; tasks <= 100; tasks += tasks == 5 ? 15 : 20) {
     const Pair mean = Locality({.slots = 1, .idle = 100, .tasks = tasks}, options, draws);
     table.rows.push_back({1.0 * tasks, mean.dl, mean.by_task, mean.lsap});

@@ -1,5 +1,5 @@
-// millrace-experiments [NAME...]: runs the papers' experiments, all of them without a name, and prints their tables, or
-// puts them into docs/schedulers/papers.md.
+// millrace-experiments [NAME...]: runs the papers' experiments that no file can say, all of them without a name, and
+// prints their tables, or puts them into docs/schedulers/papers.md.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -82,7 +82,9 @@ int PutInto(const PageTables& tables, const Arguments& arguments) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Runs the scheduling papers' experiments in the simulator; docs/schedulers/papers.md explains them.");
+  CLI::App app(
+      "Runs the experiments of papers that look at one instant of a cluster; docs/schedulers/papers.md explains them. "
+      "The others are files of lab/papers, which millrace compare runs.");
   Arguments arguments;
   Declare(app, arguments);
   CLI11_PARSE(app, argc, argv);

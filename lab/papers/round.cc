@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
-#include "lab/papers/draw.h"
+#include "base/random.h"
 #include "lab/workload/block_placer.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
@@ -20,6 +22,20 @@ namespace {
 
 constexpr double kBlock = 64e6;  // the bytes of a task's input
 constexpr double kFar = 4;       // the cost between racks, as a multiple of the cost within one
+
+double Gaussian(Random* random, double mean, double deviation) {
+  const double radius = std::sqrt(-2 * std::log(1 - random->Unit()));
+  return mean + deviation * radius * std::cos(2 * std::numbers::pi * random->Unit());
+}
+
+// Returns `count` of the numbers below `n`, all equally likely, in the order drawn. Requires: count <= n.
+std::vector<std::uint32_t> Choose(Random* random, std::uint32_t n, std::uint32_t count) {
+  std::vector<std::uint32_t> all(n);
+  std::iota(all.begin(), all.end(), 0U);
+  for (std::uint32_t i = 0; i < count; ++i) std::swap(all[i], all[i + random->Below(n - i)]);
+  all.resize(count);
+  return all;
+}
 
 // Returns a factor around 1. A transfer takes some time, so a value below a twentieth is drawn again.
 double DrawFactor(Random* random) {
@@ -201,6 +217,10 @@ RoundResult Round::Run(const std::string& policy, sched::Settings settings) cons
   result.distance_before = Distance(running_, spec_.groups);
   result.distance_after = Distance(running, spec_.groups);
   return result;
+}
+
+std::string Placements(std::uint32_t count) {
+  return std::to_string(count) + (count == 1 ? " placement" : " placements");
 }
 
 }  // namespace millrace::sim::experiments

@@ -71,4 +71,7 @@ class Round {
   std::vector<Task> tasks_;
 };
 
+// Returns "20 placements" or "1 placement".
+[[nodiscard]] std::string Placements(std::uint32_t count);
+
 }  // namespace millrace::sim::experiments

@@ -28,8 +28,6 @@ Expected Effect(double size, double half_digit, double none) {
   return {size - half_digit, size + half_digit, true, none};
 }
 
-Expected SameOrder() { return Effect(1, 0, 0); }
-
 double TauOf(const std::vector<double>& paper, const std::vector<double>& ours) {
   MILLRACE_CHECK(paper.size() == ours.size() && paper.size() > 1, "two orders of the same things");
   double alike = 0, pairs = 0;

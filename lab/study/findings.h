@@ -68,8 +68,6 @@ struct Expected {
 // `half_digit` is half a unit of the last digit that the paper printed.
 [[nodiscard]] Expected Size(double size, double half_digit);
 [[nodiscard]] Expected Effect(double size, double half_digit, double none);
-// For a paper that orders some schedulers: the figure is Kendall's tau of our order and the paper's (TauOf).
-[[nodiscard]] Expected SameOrder();
 // Returns Kendall's tau-a of two orders of the same items, each given by one figure per item: 1 if all pairs of items
 // are in the same order, -1 if no pair is. A pair that is equal in one of the orders counts neither as in the same
 // order nor as in the reverse.

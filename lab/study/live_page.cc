@@ -273,13 +273,13 @@ class PageMaker {
         : paper_(paper), comparisons_(comparisons), results_(results), seed_(seed) {}
 
     [[nodiscard]] std::uint32_t DrawsOf(std::uint32_t) const override { return 0; }
-    [[nodiscard]] Result<std::vector<double>> Of(const Operand& operand, std::uint32_t scheduler,
+    [[nodiscard]] Result<std::vector<double>> Of(const Operand& operand, std::uint32_t point, std::uint32_t scheduler,
                                                  const std::string& place) override {
       const auto one = std::find_if(comparisons_.begin(), comparisons_.end(),
-                                    [&](const LiveComparison& other) { return other.point == operand.point; });
+                                    [&](const LiveComparison& other) { return other.point == point; });
       MILLRACE_ASSIGN(const SimResult result, results_->Jobs(one->name, paper_.schedulers[scheduler].label, seed_));
       const std::optional<double> value = FigureOf(operand, result);
-      if (!value) return HasNone(paper_, operand, scheduler, place);
+      if (!value) return HasNone(paper_, operand, point, scheduler, place);
       return std::vector<double>{*value};
     }
 

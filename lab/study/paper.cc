@@ -11,19 +11,19 @@
 #include "base/text.h"
 #include "base/toml_value.h"
 #include "lab/study/figures.h"
+#include "lab/study/paper_text.h"
+#include "lab/study/paper_words.h"
 #include "lab/workload/simulation_file.h"
 #include "lab/workload/toml_section.h"
-#include "schedulers/policies/catalog.h"
 #include "schedulers/policies/make_scheduler.h"
 #include "schedulers/policies/settings_file.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::sim::experiments {
 namespace {
 
 constexpr std::uint32_t kMostSeeds = 1'000, kMostDraws = 1'000, kMostTimes = 1'000;
 constexpr std::size_t kMostPoints = 10'000, kMostDeciding = 3;
-constexpr int kMostDecimals = 9;
-constexpr double kMostNumber = 1e12;  // of a figure that the file gives
 
 // A key of the workload, as "jobs.scan.maps", and its value, which is a node of the file's table.
 using Changes = std::vector<std::pair<std::string, const toml::node*>>;
@@ -51,8 +51,7 @@ toml::table* ClassOf(toml::table& workload, const std::string& name) {
 // Returns the reason why the key cannot be changed at a point; none if it can.
 std::optional<std::string> NotOfWorkload(const std::string& key) {
   const std::string root = key.substr(0, key.find('.'));
-  if (root == "settings")
-    return Quote(key) + " is not of the workload; a scheduler with other settings is one of [[schedulers]]";
+  if (root == "settings") return Quote(key) + " is not of the workload; `settings` of the scheduler has it";
   if (root == "seed") return Quote(key) + " is not of the workload; `seeds` of [paper] and --seed say the seeds";
   for (const char* of_paper : {"name", "paper", "schedulers", "sweep", "tables", "claims"}) {
     if (root == of_paper) return Quote(key) + " is of the paper, and not of the workload";
@@ -60,33 +59,10 @@ std::optional<std::string> NotOfWorkload(const std::string& key) {
   return std::nullopt;
 }
 
-// Names become files, marks of a page and words of a command.
-bool IsPlain(const std::string& name) {
-  const auto plain = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           std::string_view("._+-=").find(c) != std::string_view::npos;
-  };
-  return !name.empty() && name[0] != '.' && name[0] != '-' && std::all_of(name.begin(), name.end(), plain);
-}
+// Returns whether the key is of schedulers, as "settings.fresh.k" (of all) or "schedulers.NAME.settings.fresh.k".
+bool IsOfSchedulers(const std::string& key) { return key.starts_with("settings.") || key.starts_with("schedulers."); }
 
-std::string NotPlain(const std::string& name) {
-  return Quote(name) +
-         " is not made of letters, digits, \".\", \"_\", \"+\", \"-\" and \"=\", or begins with \".\" or \"-\"";
-}
-
-// Returns the reason why a page cannot have the text; none if it can.
-std::optional<std::string> NotForPage(const std::string& text) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
-  if (std::any_of(text.begin(), text.end(), is_control)) return Quote(text) + " has a control character or newline";
-  for (const char* mark : {"<!--", "-->"}) {
-    if (text.find(mark) != std::string::npos) return Quote(text) + " has " + mark + ", which is of the page's marks";
-  }
-  return std::nullopt;
-}
-
-bool IsInRange(double number) { return std::isfinite(number) && std::abs(number) <= kMostNumber; }
-
-// Sets a key of the workload. Returns kInvalid, without a place, if the key leads nowhere.
+// Sets a key of the workload, or of a scheduler's table. Returns kInvalid, without a place, if the key leads nowhere.
 Status Apply(const std::string& key, const toml::node& value, toml::table* workload) {
   const std::vector<std::string> parts = PartsOf(key);
   if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); }))
@@ -126,64 +102,6 @@ std::string WithoutPlace(const std::string& message, const std::string& file_nam
   return at == std::string::npos ? message : message.substr(at + 2);
 }
 
-// Words that say what an operand is; the ones that are missing are taken from elsewhere.
-struct OperandWords {
-  std::optional<std::string> metric, job_class, sweep, point;
-  std::vector<std::string> of;
-};
-
-OperandWords Or(OperandWords first, const OperandWords& second) {
-  const auto or_else = [](std::optional<std::string>* one, const std::optional<std::string>& other) {
-    if (!*one) *one = other;
-  };
-  or_else(&first.metric, second.metric), or_else(&first.job_class, second.job_class);
-  or_else(&first.sweep, second.sweep), or_else(&first.point, second.point);
-  if (first.of.empty()) first.of = second.of;
-  return first;
-}
-
-struct ReckoningWords {
-  OperandWords ours, theirs;
-  bool against = false;
-  std::optional<std::string> as, over, unit;
-  std::optional<std::uint32_t> decimals;
-};
-
-ReckoningWords Or(ReckoningWords first, const ReckoningWords& second) {
-  first.ours = Or(std::move(first.ours), second.ours), first.theirs = Or(std::move(first.theirs), second.theirs);
-  first.against = first.against || second.against;
-  if (!first.as) first.as = second.as;
-  if (!first.over) first.over = second.over;
-  if (!first.unit) first.unit = second.unit;
-  if (!first.decimals) first.decimals = second.decimals;
-  return first;
-}
-
-template <class Value>
-struct NamedValue {
-  std::string_view name;
-  Value value;
-};
-
-// Returns the value of this name. Fails the section if there is none.
-template <class Value, std::size_t kCount>
-Value OneOf(TomlSection& section, std::string_view key, const std::string& text,
-            const NamedValue<Value> (&values)[kCount]) {
-  std::string names;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (values[i].name == text) return values[i].value;
-    names += std::string(i == 0 ? "" : i + 1 < kCount ? ", " : " or ") + std::string(values[i].name);
-  }
-  section.Fail(key, Quote(text) + " is not " + names);
-  return values[0].value;
-}
-
-// A text that a number may stand for.
-std::optional<std::string> WordOf(const toml::node& node) {
-  const std::optional<std::string> text = TomlValueText(node);
-  return node.is_boolean() ? std::nullopt : text;
-}
-
 class Reader {
  public:
   Reader(const toml::table& table, const std::string& file_name)
@@ -193,7 +111,7 @@ class Reader {
     paper_.path = file_name_;
     paper_.name = file_name_.substr(file_name_.rfind('/') + 1);
     root_.Text("name", &paper_.name);
-    CheckTexts();
+    if (Status texts = CheckTexts(table_, file_name_); !texts.ok() && failure_.ok()) failure_ = std::move(texts);
     if (!IsPlain(paper_.name)) root_.Fail("name", NotPlain(paper_.name));
     ReadHead();
     ReadSchedulers();
@@ -208,37 +126,6 @@ class Reader {
   }
 
  private:
-  // Texts are put into a page. Those of `values` and `set` are for the workload, and `settings` for the scheduler.
-  void CheckTexts() {
-    for (const char* key : {"name", "paper", "schedulers", "sweep", "tables", "claims"}) {
-      if (const toml::node* node = table_.get(key)) CheckTexts(*node, key);
-    }
-    const toml::array* classes = table_["jobs"].as_array();
-    for (std::size_t i = 0; classes != nullptr && i < classes->size(); ++i) {
-      const toml::table* one = classes->get(i)->as_table();
-      const toml::node* name = one != nullptr ? one->get("name") : nullptr;
-      if (name != nullptr) CheckTexts(*name, "jobs[" + std::to_string(i) + "].name");
-    }
-  }
-
-  void CheckTexts(const toml::node& node, const std::string& path) {
-    if (const toml::array* list = node.as_array()) {
-      for (std::size_t i = 0; i < list->size(); ++i) {
-        const toml::node& one = *list->get(i);
-        CheckTexts(one, one.is_table() ? path + '[' + std::to_string(i) + ']' : path);
-      }
-    } else if (const toml::table* table = node.as_table()) {
-      for (const auto& [key, value] : *table) {
-        const std::string_view name = key.str();
-        if (name != "values" && name != "set" && name != "settings") CheckTexts(value, path + '.' + std::string(name));
-      }
-    } else if (const std::optional<std::string> text = node.value<std::string>()) {
-      const auto why = NotForPage(*text);
-      if (why && failure_.ok())
-        failure_ = Invalid(file_name_ + ':' + std::to_string(node.source().begin.line) + ": " + path + ": " + *why);
-    }
-  }
-
   void ReadHead() {
     std::optional<TomlSection> head = root_.Table("paper");
     if (!head) return root_.Fail("paper", "the section is missing");
@@ -249,16 +136,25 @@ class Reader {
         {"simulated", Where::kSimulated}, {"local", Where::kLocal}, {"testbed", Where::kTestbed}};
     paper_.where = OneOf(*head, "where", where, kPlaces);
     if (head->Has("schedulers")) head->Texts("schedulers", &names_);
-    if (paper_.where == Where::kSimulated) {
-      if (root_.Has("seed"))
-        root_.Fail("seed", "is not for a paper that is simulated; `seeds` and --seed say the seeds");
+    const bool simulated = paper_.where == Where::kSimulated;
+    if (root_.Has("seed"))
+      root_.Fail("seed", simulated ? "is not for a paper that is simulated; `seeds` and --seed say the seeds"
+                                   : "is not for a live paper; each run has a seed of its own");
+    if (simulated) {
       head->Integer("seeds", &paper_.seeds, 1, kMostSeeds);
       head->Integer("draws", &draws_, 1, kMostDraws);
-      head->Text("draw", &paper_.draw);
+      ReadDraw(*head);
     } else {
       ReadLive(*head);
     }
     head->Finish();
+  }
+
+  void ReadDraw(TomlSection& head) {
+    std::vector<std::string> names = {paper_.draw};
+    if (head.Has("draw")) head.Texts("draw", &names);
+    if (names.size() > 2) head.Fail("draw", "gives more than what one draw and several are called");
+    paper_.draw = names.front(), paper_.draws = names.size() == 2 ? names.back() : names.front() + 's';
   }
 
   void ReadLive(TomlSection& head) {
@@ -284,36 +180,72 @@ class Reader {
       head.Fail("schedulers", "names one scheduler only; to compare it with itself, name it twice");
   }
 
-  void Unknown(TomlSection& section, std::string_view key, const std::string& what, const std::string& name,
-               const std::vector<std::string>& known) {
-    const std::optional<std::string> near = Nearest(name, known);
-    section.Fail(key, "there is no " + what + ' ' + Quote(name) + (near ? "; did you mean " + *near + "?" : ""));
-  }
-
-  // Reads the settings of a scheduler: [settings] for all, overridden by the variant's own.
-  void SetUp(TomlSection& section, std::string_view key, const toml::table* own, sched::Variant* variant) {
-    toml::table settings;
-    if (const toml::table* all = table_["settings"].as_table()) settings = *all;
-    if (own != nullptr) {
-      for (const auto& [name, value] : *own) {
-        const toml::table* inner = value.as_table();
-        toml::table* there = settings[name.str()].as_table();
-        if (inner == nullptr || there == nullptr) {
-          settings.insert_or_assign(name, value);
-          continue;
-        }
-        for (const auto& [inner_name, inner_value] : *inner) there->insert_or_assign(inner_name, inner_value);
+  // Puts the tables of `from` into those of `to`, down to the single settings.
+  static void Merge(const toml::table& from, toml::table* to) {
+    for (const auto& [name, value] : from) {
+      const toml::table* inner = value.as_table();
+      toml::table* there = (*to)[name.str()].as_table();
+      if (inner == nullptr || there == nullptr) {
+        to->insert_or_assign(name, value);
+      } else {
+        Merge(*inner, there);
       }
     }
+  }
+
+  // Sets the variant up by [settings] of all, with its own on top. Returns kInvalid, without a place.
+  Status SetUp(toml::table settings, const toml::table* own, sched::Variant* variant) {
+    if (own != nullptr) Merge(*own, &settings);
     variant->settings_text = settings.empty() ? "" : TextOf(settings);
     Result<sched::Settings> read = sched::ParseSettings(variant->settings_text, file_name_);
-    if (!read.ok()) return section.Fail(key, WithoutPlace(read.status().message(), file_name_));
+    if (!read.ok()) return Invalid(WithoutPlace(read.status().message(), file_name_));
     variant->settings = std::move(*read);
     std::string why;
     const auto policy = sched::MakePolicy(variant->scheduler, variant->settings, &why);
-    if (policy == nullptr) return section.Fail(key, why + sched::NearestScheduler(variant->scheduler));
+    if (policy == nullptr) return Invalid(why + sched::NearestScheduler(variant->scheduler));
     if (variant->label == variant->scheduler) variant->label = policy->name();
     variant->scheduler = policy->name();
+    return Status::Ok();
+  }
+
+  [[nodiscard]] toml::table CommonSettings() const {
+    const toml::table* all = table_["settings"].as_table();
+    return all != nullptr ? *all : toml::table();
+  }
+
+  // Sets up the schedulers that are others at a point: `schedulers.NAME.policy`, `schedulers.NAME.settings.KEY`, and
+  // `settings.KEY` of all.
+  Status SetUpAt(const Changes& changes, Point* point) {
+    toml::table all{{"settings", CommonSettings()}};
+    std::map<std::uint32_t, toml::table> own;
+    for (const auto& [key, value] : changes) {
+      if (key.starts_with("settings.")) MILLRACE_TRY(Apply(key, *value, &all));
+      if (!key.starts_with("schedulers.")) continue;
+      const std::string rest = key.substr(std::string_view("schedulers.").size());
+      const std::size_t end = std::min(rest.find(".settings."), rest.rfind(".policy"));
+      const std::vector<std::string> labels = sched::LabelsOf(paper_.schedulers);
+      const auto at = std::find(labels.begin(), labels.end(), rest.substr(0, end));
+      if (end == std::string::npos || (rest[end + 1] == 'p' && !rest.ends_with(".policy")))
+        return Invalid(Quote(key) + " is neither schedulers.NAME.policy nor schedulers.NAME.settings.SECTION.KEY");
+      if (at == labels.end()) return Invalid("there is no scheduler with the name " + Quote(rest.substr(0, end)));
+      MILLRACE_TRY(Apply(rest.substr(end + 1), *value, &own[static_cast<std::uint32_t>(at - labels.begin())]));
+    }
+    for (std::uint32_t s = 0; s < paper_.schedulers.size(); ++s) {
+      sched::Variant variant = paper_.schedulers[s];
+      toml::table settings = own_settings_[s];
+      if (const toml::table* changed = own[s]["settings"].as_table()) Merge(*changed, &settings);
+      if (own[s].contains("policy")) {
+        const auto policy = own[s]["policy"].value_exact<std::string>();
+        if (!policy) return Invalid("a policy that is no text");
+        variant.scheduler = *policy;
+      }
+      MILLRACE_TRY(SetUp(*all["settings"].as_table(), &settings, &variant));
+      const sched::Variant& usual = paper_.schedulers[s];
+      variant.label = usual.label;
+      if (variant.scheduler != usual.scheduler || variant.settings_text != usual.settings_text)
+        point->variants.emplace(s, std::move(variant));
+    }
+    return Status::Ok();
   }
 
   void ReadSchedulers() {
@@ -328,8 +260,10 @@ class Reader {
       return head->Fail("schedulers", "name the schedulers here, or each in [[schedulers]]");
     for (const std::string& name : names_) {
       sched::Variant variant{.label = name, .scheduler = name};
-      SetUp(*head, "schedulers", nullptr, &variant);
+      if (const Status set = SetUp(CommonSettings(), nullptr, &variant); !set.ok())
+        return head->Fail("schedulers", set.message());
       AddScheduler(*head, "schedulers", std::move(variant), {});
+      own_settings_.emplace_back();
     }
     for (TomlSection& section : sections) {
       sched::Variant variant;
@@ -337,8 +271,10 @@ class Reader {
       variant.label = variant.scheduler;
       section.Text("name", &variant.label);
       const std::optional<TomlSection> own = section.Table("settings");
-      SetUp(section, "settings", own ? &own->table() : nullptr, &variant);
-      AddScheduler(section, "name", std::move(variant), ReadChanges(section));
+      if (const Status set = SetUp(CommonSettings(), own ? &own->table() : nullptr, &variant); !set.ok())
+        return section.Fail("settings", set.message());
+      AddScheduler(section, "name", std::move(variant), ReadChanges(section, false));
+      own_settings_.push_back(own ? own->table() : toml::table());
       section.Finish();
     }
   }
@@ -352,8 +288,16 @@ class Reader {
     scheduler_changes_.push_back(std::move(changes));
   }
 
-  // Reads `set`: keys of the workload and their values.
-  Changes ReadChanges(TomlSection& section) {
+  // Returns why the key cannot be changed at a point; none if it can.
+  [[nodiscard]] std::optional<std::string> NotOfPoint(const std::string& key) const {
+    if (!IsOfSchedulers(key)) return NotOfWorkload(key);
+    if (paper_.where != Where::kSimulated)
+      return Quote(key) + " is not for live runs, whose cluster has one scheduler file";
+    return std::nullopt;
+  }
+
+  // Reads `set`: keys of the workload, and at a point those of schedulers, and their values.
+  Changes ReadChanges(TomlSection& section, bool of_point) {
     Changes changes;
     const toml::node* node = section.Node("set");
     if (node == nullptr) return changes;
@@ -363,7 +307,7 @@ class Reader {
     }
     for (const auto& [key, value] : *node->as_table()) {
       const std::string name(key.str());
-      if (const auto why = NotOfWorkload(name)) section.Fail("set", *why);
+      if (const auto why = of_point ? NotOfPoint(name) : NotOfWorkload(name)) section.Fail("set", *why);
       changes.emplace_back(name, &value);
     }
     return changes;
@@ -386,13 +330,13 @@ class Reader {
     const bool live = paper_.where != Where::kSimulated;
     if (!live) section.Integer("draws", &point.draws, 1, kMostDraws);
     if (live) section.Text("testbed", &point.testbed);
-    const Changes fixed = ReadChanges(section);
+    const Changes fixed = ReadChanges(section, true);
     std::vector<std::string> keys, labels, testbeds;
     if (section.Has("keys")) section.Texts("keys", &keys);
     if (section.Has("key")) section.Texts("key", &keys);
     if (section.Has("key") && section.Has("keys")) section.Fail("keys", "`key` is given too; leave one of them out");
     for (const std::string& key : keys) {
-      if (const auto why = NotOfWorkload(key)) section.Fail(section.Has("key") ? "key" : "keys", *why);
+      if (const auto why = NotOfPoint(key)) section.Fail(section.Has("key") ? "key" : "keys", *why);
     }
     const toml::node* values = section.Node("values");
     if (section.Has("labels")) section.Texts("labels", &labels);
@@ -470,11 +414,17 @@ class Reader {
     for (const char* key : {"paper", "schedulers", "settings", "sweep", "tables", "claims"}) base.erase(key);
     std::map<std::string, std::uint32_t> known;
     for (std::size_t p = 0; p < paper_.points.size(); ++p) {
+      if (std::any_of(point_changes_[p].begin(), point_changes_[p].end(),
+                      [](const auto& change) { return IsOfSchedulers(change.first); })) {
+        if (const Status set = SetUpAt(point_changes_[p], &paper_.points[p]); !set.ok())
+          return Refuse(paper_.points[p], set.message());
+      }
       for (std::size_t s = 0; s < paper_.schedulers.size(); ++s) {
         toml::table changed = base;
         std::string with;
         for (const Changes* changes : {&point_changes_[p], &scheduler_changes_[s]}) {
           for (const auto& [key, value] : *changes) {
+            if (IsOfSchedulers(key)) continue;
             if (const Status applied = Apply(key, *value, &changed); !applied.ok())
               return Refuse(paper_.points[p], applied.message());
             with += (with.empty() ? "with " : ", ") + key;
@@ -517,162 +467,18 @@ class Reader {
     if (failure_.ok()) failure_ = Invalid(point.place + ": " + why);
   }
 
-  OperandWords ReadOperand(TomlSection& section) {
-    OperandWords words;
-    const auto read = [&](std::string_view key, std::optional<std::string>* field) {
-      const toml::node* node = section.Node(key);
-      if (node == nullptr) return;
-      *field = WordOf(*node);
-      if (!*field) section.Fail(key, "not a text or a number");
-    };
-    read("metric", &words.metric), read("class", &words.job_class);
-    read("sweep", &words.sweep), read("point", &words.point);
-    section.Texts("of", &words.of);
-    return words;
-  }
-
-  ReckoningWords ReadReckoning(TomlSection& section) {
-    ReckoningWords words;
-    words.ours = ReadOperand(section);
-    if (std::optional<TomlSection> against = section.Table("against")) {
-      words.against = true;
-      words.theirs = ReadOperand(*against);
-      against->Finish();
-    }
-    const auto text = [&](std::string_view key, std::optional<std::string>* field) {
-      if (!section.Has(key)) return;
-      field->emplace();
-      section.Text(key, &**field);
-    };
-    text("as", &words.as), text("over", &words.over), text("unit", &words.unit);
-    if (section.Has("decimals")) section.Integer("decimals", &words.decimals.emplace(), 0, kMostDecimals);
-    return words;
-  }
-
-  // The place of a word for a message: its key, if the section has it itself; errors in `against` are reported at
-  // `against`.
-  static std::string_view KeyOf(const TomlSection& section, std::string_view key, bool theirs) {
-    const std::string_view at = theirs ? "against" : key;
-    return section.Has(at) ? at : "";
-  }
-
-  // Returns the points that the words name: one, or all of a sweep.
-  std::vector<std::uint32_t> PointsOf(TomlSection& section, const OperandWords& words, bool theirs) {
-    std::vector<std::uint32_t> points;
-    std::vector<std::string> sweeps, labels;
-    const std::string sweep = words.sweep.value_or(paper_.points.front().sweep);
-    for (std::uint32_t p = 0; p < paper_.points.size(); ++p) {
-      const Point& point = paper_.points[p];
-      sweeps.push_back(point.sweep);
-      if (point.sweep != sweep) continue;
-      labels.push_back(point.label);
-      if (!words.point || *words.point == point.label) points.push_back(p);
-    }
-    if (labels.empty()) {
-      Unknown(section, KeyOf(section, "sweep", theirs), "sweep", sweep, sweeps);
-    } else if (points.empty()) {
-      Unknown(section, KeyOf(section, "point", theirs), "point", *words.point, labels);
-    }
-    return points;
-  }
-
-  // Returns the operand at each of its points; none after a failure.
-  std::vector<Operand> Resolve(TomlSection& section, const OperandWords& words, bool theirs) {
-    if (!section.ok()) return {};
-    const auto key = [&](std::string_view of) { return KeyOf(section, of, theirs); };
-    if (!words.metric) section.Fail("", "`metric` is missing");
-    if (words.of.empty() && paper_.schedulers.size() > 1) section.Fail("", "`of` is missing: the scheduler");
-    if (!section.ok()) return {};
-    Operand operand{.metric = FindFigure(*words.metric), .job_class = words.job_class.value_or("")};
-    const std::string& of_class = operand.job_class;
-    const std::vector<std::string> labels = sched::LabelsOf(paper_.schedulers);
-    for (const std::string& of : words.of) {
-      const auto at = std::find(labels.begin(), labels.end(), of);
-      if (at == labels.end()) {
-        Unknown(section, key("of"), "scheduler", of, labels);
-        return {};
+  // Returns the figure of the words, and notes what its runs have to keep.
+  Reckoning Figure(TomlSection& section, const FigureWords& words) {
+    Reckoning reckoning = Reckon(paper_, classes_, section, words);
+    for (const std::vector<Operand>* side : {&reckoning.ours, &reckoning.theirs, &reckoning.ranked_by}) {
+      for (const Operand& operand : *side) {
+        if (operand.metric == nullptr) continue;
+        paper_.slowdowns = paper_.slowdowns || operand.metric->key.ends_with("slowdown");
+        paper_.samples = paper_.samples || IsOfSamples(*operand.metric);
+        paper_.tasks = paper_.tasks || IsOfTasks(*operand.metric);
       }
-      operand.schedulers.push_back(static_cast<std::uint32_t>(at - labels.begin()));
     }
-    if (words.of.empty()) operand.schedulers.push_back(0);
-    if (operand.metric == nullptr) {
-      Unknown(section, key("metric"), "metric", *words.metric, FigureKeys());
-    } else if (!of_class.empty() && !IsOfJobs(*operand.metric)) {
-      section.Fail(key("class"), *words.metric + " is a metric of the whole cluster; it has no value for one class");
-    } else if (!of_class.empty() && std::find(classes_.begin(), classes_.end(), of_class) == classes_.end()) {
-      Unknown(section, key("class"), "class of jobs", of_class, classes_);
-    }
-    if (!section.ok()) return {};
-    paper_.slowdowns = paper_.slowdowns || words.metric->ends_with("slowdown");
-    std::vector<Operand> operands;
-    for (const std::uint32_t point : PointsOf(section, words, theirs)) {
-      operand.point = point;
-      operands.push_back(operand);
-    }
-    return operands;
-  }
-
-  Reckoning Reckon(TomlSection& section, const ReckoningWords& words) {
-    Reckoning reckoning{.place = section.Where()};
-    constexpr NamedValue<As> kAs[] = {{"value", As::kValue}, {"ratio", As::kRatio},           {"less", As::kLess},
-                                      {"more", As::kMore},   {"difference", As::kDifference}, {"no more", As::kNoMore}};
-    constexpr NamedValue<Over> kOver[] = {{"mean", Over::kMean}, {"least", Over::kLeast}, {"most", Over::kMost}};
-    reckoning.as = OneOf(section, "as", words.as.value_or("value"), kAs);
-    reckoning.over = OneOf(section, "over", words.over.value_or("mean"), kOver);
-    reckoning.ours = Resolve(section, words.ours, false);
-    if (words.against) reckoning.theirs = Resolve(section, Or(words.theirs, words.ours), true);
-    if (!section.ok()) return reckoning;
-    if (words.against == (reckoning.as == As::kValue))
-      section.Fail("against", words.against ? "a plain value is not compared with anything; say `as`, such as ratio"
-                                            : "is missing: the other side of the comparison");
-    if (reckoning.ours.size() > 1 && !words.over)
-      section.Fail("point", "is missing; a figure over all points of a sweep says `over`, such as mean");
-    if (words.against && reckoning.theirs.size() != reckoning.ours.size())
-      section.Fail("against", "has other points than its counterpart");
-    CheckDraws(section, reckoning);
-    if (!section.ok()) return reckoning;
-    reckoning.scale = ScaleOf(section, *reckoning.ours.front().metric, words);
     return reckoning;
-  }
-
-  // Both sides have the same seeds only if their points have equally many draws.
-  void CheckDraws(TomlSection& section, const Reckoning& reckoning) {
-    for (std::size_t i = 0; section.ok() && i < reckoning.theirs.size(); ++i) {
-      const std::uint32_t ours = paper_.points[reckoning.ours[i].point].draws;
-      const std::uint32_t theirs = paper_.points[reckoning.theirs[i].point].draws;
-      if (ours != theirs)
-        section.Fail(KeyOf(section, "against", true), "is of " + std::to_string(theirs) +
-                                                          " draws, and what it is compared with of " +
-                                                          std::to_string(ours) + "; give both sweeps the same `draws`");
-    }
-  }
-
-  double ScaleOf(TomlSection& section, const compare::Metric& metric, const ReckoningWords& words) {
-    struct Unit {
-      std::string_view name, of;
-      double scale;
-    };
-    constexpr Unit kUnits[] = {{"s", "s", 1},         {"minutes", "s", 1.0 / 60}, {"GB", "bytes", 1e-9},
-                               {"MB", "bytes", 1e-6}, {"%", "share", 100},        {"share", "share", 1}};
-    const auto fits = [&](const Unit& unit) {
-      return unit.of == metric.unit &&
-             (!words.unit ? metric.unit != "share" || unit.scale != 1 : unit.name == *words.unit);
-    };
-    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits), fits);
-    if (unit != std::end(kUnits)) return unit->scale;
-    if (words.unit)
-      section.Fail(section.Has("unit") ? "unit" : "",
-                   Quote(*words.unit) + " is not a unit of " + std::string(metric.key));
-    return 1;
-  }
-
-  static Column ColumnOf(const std::string& name, const ReckoningWords& words, As as) {
-    const auto decimals = [&](int usual) { return static_cast<int>(words.decimals.value_or(usual)); };
-    if (as == As::kRatio) return Ratio(name, decimals(2));
-    if (as == As::kLess) return Less(name, decimals(0));
-    if (as == As::kMore) return More(name, decimals(0));
-    if (as == As::kNoMore) return Measured(name, decimals(0));
-    return Measured(name, decimals(1));
   }
 
   Cell GivenCell(TomlSection& section, std::string_view key, const toml::node& node) {
@@ -702,7 +508,7 @@ class Reader {
 
   struct RowWords {
     Cell name;
-    ReckoningWords words;
+    FigureWords words;
     std::vector<Cell> cells;  // of the file, in place of figures
   };
 
@@ -713,10 +519,10 @@ class Reader {
       RowWords& read = rows.emplace_back();
       if (const toml::node* name = row.Node("name")) read.name = GivenCell(row, "name", *name);
       read.cells = GivenCells(row, "cells", columns);
-      read.words = ReadReckoning(row);
+      read.words = ReadFigureWords(row);
       row.Finish();
     }
-    for (const char* key : {"points", "schedulers"}) {
+    for (const char* key : {"points", "schedulers", "classes"}) {
       const toml::node* node = section.Node(key);
       if (node == nullptr) continue;
       const toml::array* list = node->as_array();
@@ -729,14 +535,16 @@ class Reader {
           return rows;
         }
         if (std::string_view(key) == "points") {
-          read.words.ours.point = word;
+          read.words.ours.points = {*word};
+        } else if (std::string_view(key) == "classes") {
+          read.words.ours.classes = {*word};
         } else {
           read.words.ours.of = {*word};
         }
       }
       if (list == nullptr) section.Fail(key, "not a list of texts and numbers");
     }
-    if (rows.empty()) section.Fail("rows", "is missing, and so are `points` and `schedulers`");
+    if (rows.empty()) section.Fail("rows", "is missing, and so are `points`, `schedulers` and `classes`");
     return rows;
   }
 
@@ -752,7 +560,7 @@ class Reader {
     std::vector<TomlSection> columns = section.Tables("columns");
     if (columns.empty()) section.Fail("columns", "is missing");
     const std::vector<RowWords> rows = ReadRows(section, columns.size());
-    const ReckoningWords common = ReadReckoning(section);
+    const FigureWords common = ReadFigureWords(section);
     section.Finish();
     if (!section.ok()) return;
     table.columns.push_back(Given(head));
@@ -761,13 +569,13 @@ class Reader {
     paper_.tables.push_back(std::move(table));
   }
 
-  void ReadColumn(TomlSection& column, std::size_t number, const ReckoningWords& common,
-                  const std::vector<RowWords>& rows, PaperTable* table) {
+  void ReadColumn(TomlSection& column, std::size_t number, const FigureWords& common, const std::vector<RowWords>& rows,
+                  PaperTable* table) {
     std::string name;
     column.Text("name", &name);
     const bool is_given = column.Has("given");
     const std::vector<Cell> given = GivenCells(column, "given", rows.size());
-    const ReckoningWords words = ReadReckoning(column);
+    const FigureWords words = ReadFigureWords(column);
     column.Finish();
     Column made = Given(name, static_cast<int>(words.decimals.value_or(0)));
     std::optional<As> as;  // of the rows above
@@ -780,8 +588,8 @@ class Reader {
         cell.given = rows[r].cells[number];
       } else {
         // The column's words come first, then the row's, then the table's.
-        const ReckoningWords all = Or(Or(words, rows[r].words), common);
-        cell.ours = Reckon(column, all);
+        const FigureWords all = Or(Or(words, rows[r].words), common);
+        cell.ours = Figure(column, all);
         if (as && *as != cell.ours->as) column.Fail("", "its rows are computed in different ways (`as`)");
         const int before = made.decimals;
         made = ColumnOf(name, all, cell.ours->as);
@@ -809,7 +617,7 @@ class Reader {
   }
 
   // Reads the range within which the claim is borne out: exactly one of five keys.
-  Expected ReadExpected(TomlSection& section, As as) {
+  Expected ReadExpected(TomlSection& section, double none) {
     constexpr std::array kKeys = {"at_least", "at_most", "within", "size", "effect"};
     const auto given = std::count_if(kKeys.begin(), kKeys.end(), [&](const char* key) { return section.Has(key); });
     if (given != 1) section.Fail("", "give one of at_least, at_most, within, size and effect");
@@ -825,7 +633,7 @@ class Reader {
       section.Fail(size[1] < 0 ? "size" : "effect", "half of the last digit is not below 0");
     if (section.Has("within")) return Within(within[0], within[1]);
     if (section.Has("size")) return Size(size[0], size[1]);
-    return Effect(effect[0], effect[1], as == As::kRatio ? 1 : 0);
+    return Effect(effect[0], effect[1], none);
   }
 
   void ReadClaim(TomlSection& section) {
@@ -839,10 +647,11 @@ class Reader {
     constexpr NamedValue<Setting> kSettings[] = {
         {"paper", Setting::kPaper}, {"reading", Setting::kReading}, {"ours", Setting::kOurs}};
     claim.claim.setting = OneOf(section, "setting", setting, kSettings);
-    const ReckoningWords words = ReadReckoning(section);
-    claim.ours = Reckon(section, words);
+    const FigureWords words = ReadFigureWords(section);
+    claim.ours = Figure(section, words);
     claim.claim.how = ColumnOf("", words, claim.ours.as);
-    claim.claim.expected = ReadExpected(section, claim.ours.as);
+    const bool is_gain = !claim.ours.ours.empty() && claim.ours.ours.front().baseline && claim.ours.as == As::kValue;
+    claim.claim.expected = ReadExpected(section, claim.ours.as == As::kRatio || is_gain ? 1 : 0);
     section.Finish();
     paper_.claims.push_back(std::move(claim));
   }
@@ -856,6 +665,7 @@ class Reader {
   std::uint32_t draws_ = 1;
   std::string testbed_;
   std::vector<Changes> scheduler_changes_, point_changes_;
+  std::vector<toml::table> own_settings_;  // by scheduler
   std::vector<std::string> classes_;
 };
 

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@
 #include "base/status.h"
 #include "lab/report/metrics_of_run.h"
 #include "lab/study/findings.h"
-#include "schedulers/settings/settings.h"
+#include "schedulers/settings/variant.h"
 
 namespace millrace::sim::experiments {
 
@@ -44,34 +45,50 @@ enum class Where : std::uint8_t { kSimulated, kLocal, kTestbed };
 
 // One variation of the workload. A paper without sweeps has one point, which is its workload.
 struct Point {
-  std::string sweep = {}, label = {};          // of the file; both empty for the workload as it stands
-  std::vector<std::uint32_t> drawn_from = {};  // by scheduler: index in Paper::workloads
-  std::uint32_t draws = 1;                     // simulations of a seed, over which a figure is a mean
-  std::string place = {};                      // "FILE:LINE: sweep[0]", for messages
-  std::string testbed = {};                    // the testbed file of a live run
+  std::string sweep = {}, label = {};                     // of the file; both empty for the workload as it stands
+  std::vector<std::uint32_t> drawn_from = {};             // by scheduler: index in Paper::workloads
+  std::map<std::uint32_t, sched::Variant> variants = {};  // the schedulers that are others here than in Paper
+  std::uint32_t draws = 1;                                // simulations of a seed, over which a figure is a mean
+  std::string place = {};                                 // "FILE:LINE: sweep[0]", for messages
+  std::string testbed = {};                               // the testbed file of a live run
 };
 
-// A measured quantity, at one point under one scheduler; under several, the least of them.
+enum class As : std::uint8_t {
+  kValue,
+  kRatio,
+  kLess,
+  kMore,
+  kApart,  // in %, by how much more or less
+  kDifference,
+  kNoMore,     // in how many % of the draws ours is not above theirs, by more than a thousandth
+  kOrder,      // Kendall's tau of the schedulers' figures and those that the paper printed
+  kLeastRise,  // the least difference between the figure at a point and at the point before
+};
+// How several figures become one. The last two are the number of figures above 0, or not below it.
+enum class Over : std::uint8_t { kMean, kLeast, kMost, kAbove0, kNotBelow0 };
+
+// What is measured: at each of the points and under each of the schedulers. First the figures of the points become one
+// (`across`), then those of the schedulers (`pick`).
 struct Operand {
   const compare::Metric* metric = nullptr;
-  std::string job_class = {};  // empty: all jobs
+  std::vector<std::string> classes = {};  // the jobs of all of these; empty: all jobs
+  std::vector<std::uint32_t> points = {};
+  Over across = Over::kLeast;
   std::vector<std::uint32_t> schedulers = {};
-  std::uint32_t point = 0;
+  Over pick = Over::kLeast;
+  std::optional<std::uint32_t> baseline = {};  // the scheduler with whose run the jobs are compared, one by one
 };
 
-// kNoMore: the share of the draws in which ours is not above theirs, by more than a thousandth.
-enum class As : std::uint8_t { kValue, kRatio, kLess, kMore, kDifference, kNoMore };
-// The way in which the figures of a sweep's points become one.
-enum class Over : std::uint8_t { kMean, kLeast, kMost };
-
-// The computation of one of our figures: for each of the points, `ours` alone or against `theirs`; then over the
-// points.
+// How a figure of ours is computed: in each case `ours` alone or against `theirs`; then over the cases.
 struct Reckoning {
   As as = As::kValue;
   Over over = Over::kMean;
-  std::vector<Operand> ours = {}, theirs = {};  // by point; `theirs` is empty for a value
-  double scale = 1;                             // of a value or difference
-  std::string place = {};                       // for messages
+  std::vector<Operand> ours = {}, theirs = {};  // by case; `theirs` is empty for a value
+  std::optional<double> rank = {};              // 0 to 1: of the one draw at that place, by `ranked_by`; else the mean
+  std::vector<Operand> ranked_by = {};          // by case
+  std::vector<std::vector<double>> printed = {};  // of the paper, by case, or one for all: by scheduler
+  double scale = 1;                               // of a value or difference
+  std::string place = {};                         // for messages
 };
 
 // A cell is a text or number that the file gives, or is computed.
@@ -106,8 +123,9 @@ struct Paper {
   Where where = Where::kSimulated;
   std::vector<sched::Variant> schedulers;
   std::uint32_t seeds = 10;
-  std::string draw = "run";            // the name of a draw, as in "20 schedules"
-  bool slowdowns = false;              // some figure needs the jobs' times alone
+  std::string draw = "run", draws = "runs";  // what one draw and several are called: "20 schedules"
+  // What some figure needs: the jobs' times alone, the samples of a run, the rows of its tasks.
+  bool slowdowns = false, samples = false, tasks = false;
   std::vector<std::string> workloads;  // texts of workload files
   std::vector<Point> points;
   std::vector<PaperTable> tables;

@@ -1,6 +1,7 @@
 #include "lab/study/paper_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -24,13 +25,19 @@ class Runs : public FigureSource {
     return draws > 1 ? options_.Repeat(draws) : 0;
   }
 
-  [[nodiscard]] Result<std::vector<double>> Of(const Operand& operand, std::uint32_t scheduler,
+  [[nodiscard]] Result<std::vector<double>> Of(const Operand& operand, std::uint32_t point, std::uint32_t scheduler,
                                                const std::string& place) override {
-    MILLRACE_ASSIGN(const std::vector<SimResult>* results, Results(Key(operand.point, scheduler)));
+    MILLRACE_ASSIGN(const std::vector<SimResult>* results, Results(Key(point, scheduler)));
+    const std::vector<SimResult>* baseline = nullptr;
+    if (operand.baseline) {
+      MILLRACE_ASSIGN(baseline, Results(Key(point, *operand.baseline)));
+    }
     std::vector<double> values;
-    for (const SimResult& result : *results) {
-      const std::optional<double> value = FigureOf(operand, result);
-      if (!value) return HasNone(paper_, operand, scheduler, place);
+    for (std::size_t draw = 0; draw < results->size(); ++draw) {
+      const SimResult& result = (*results)[draw];
+      const std::optional<double> value =
+          FigureOf(operand, baseline != nullptr ? Beside(result, (*baseline)[draw]) : result);
+      if (!value) return HasNone(paper_, operand, point, scheduler, place);
       values.push_back(*value);
     }
     return values;
@@ -61,10 +68,13 @@ class Runs : public FigureSource {
     if (paper_.slowdowns) {
       MILLRACE_ASSIGN(options.alone, AloneTimes(file.cluster, file.workload, options));
     }
-    const sched::Variant& variant = paper_.schedulers[scheduler];
+    const auto changed = paper_.points[point].variants.find(scheduler);
+    const bool is_usual = changed == paper_.points[point].variants.end();
+    const sched::Variant& variant = is_usual ? paper_.schedulers[scheduler] : changed->second;
+    options.task_rows = paper_.tasks;
     MILLRACE_ASSIGN(SimResult result,
                     Simulate(file.cluster, file.workload, variant.scheduler, variant.settings, options));
-    result.samples.clear();
+    if (!paper_.samples) result.samples.clear();
     return result;
   }
 
@@ -83,15 +93,54 @@ double MeanOf(const std::vector<double>& values) {
   return sum;
 }
 
-// Returns the figure for each draw: the least under the operand's schedulers.
-Result<std::vector<double>> LeastOf(const Operand& operand, FigureSource& source, const std::string& place) {
-  std::vector<double> least;
-  for (const std::uint32_t scheduler : operand.schedulers) {
-    MILLRACE_ASSIGN(std::vector<double> values, source.Of(operand, scheduler, place));
-    if (least.empty()) least = values;
-    for (std::size_t draw = 0; draw < values.size(); ++draw) least[draw] = std::min(least[draw], values[draw]);
+double Combine(Over over, const std::vector<double>& values) {
+  switch (over) {
+    case Over::kLeast:
+      return *std::min_element(values.begin(), values.end());
+    case Over::kMost:
+      return *std::max_element(values.begin(), values.end());
+    case Over::kAbove0:
+      return static_cast<double>(std::count_if(values.begin(), values.end(), [](double value) { return value > 0; }));
+    case Over::kNotBelow0:
+      return static_cast<double>(std::count_if(values.begin(), values.end(), [](double value) { return value >= 0; }));
+    case Over::kMean:
+      break;
   }
-  return least;
+  return MeanOf(values);
+}
+
+// Returns Combine of what the lists have at each place. Requires: lists of one length.
+std::vector<double> CombineLists(Over over, const std::vector<std::vector<double>>& lists) {
+  std::vector<double> combined;
+  for (std::size_t i = 0; i < lists.front().size(); ++i) {
+    std::vector<double> values;
+    for (const std::vector<double>& list : lists) values.push_back(list[i]);
+    combined.push_back(Combine(over, values));
+  }
+  return combined;
+}
+
+using ByDraw = std::vector<double>;
+
+// Returns the figure at each point.
+Result<std::vector<ByDraw>> AtPoints(const Operand& operand, std::uint32_t scheduler, FigureSource& source,
+                                     const std::string& place) {
+  std::vector<ByDraw> points;
+  for (const std::uint32_t point : operand.points) {
+    MILLRACE_ASSIGN(ByDraw values, source.Of(operand, point, scheduler, place));
+    points.push_back(std::move(values));
+  }
+  return points;
+}
+
+// Returns the figure under each scheduler, across the points.
+Result<std::vector<ByDraw>> UnderSchedulers(const Operand& operand, FigureSource& source, const std::string& place) {
+  std::vector<ByDraw> schedulers;
+  for (const std::uint32_t scheduler : operand.schedulers) {
+    MILLRACE_ASSIGN(const std::vector<ByDraw> points, AtPoints(operand, scheduler, source, place));
+    schedulers.push_back(CombineLists(operand.across, points));
+  }
+  return schedulers;
 }
 
 double NoMorePercent(const std::vector<double>& ours, const std::vector<double>& theirs) {
@@ -100,30 +149,93 @@ double NoMorePercent(const std::vector<double>& ours, const std::vector<double>&
   return kPercent * no_more / static_cast<double>(ours.size());
 }
 
-// Returns the figure at one of the points.
-Result<double> ComputeAt(const Reckoning& reckoning, std::size_t at, FigureSource& source) {
-  MILLRACE_ASSIGN(const std::vector<double> of_draws, LeastOf(reckoning.ours[at], source, reckoning.place));
-  const double ours = MeanOf(of_draws);
-  if (reckoning.as == As::kValue) return ours * reckoning.scale;
-  MILLRACE_ASSIGN(const std::vector<double> others, LeastOf(reckoning.theirs[at], source, reckoning.place));
-  if (reckoning.as == As::kNoMore) return NoMorePercent(of_draws, others);
-  const double theirs = MeanOf(others);
-  if (reckoning.as == As::kDifference) return (ours - theirs) * reckoning.scale;
-  if (theirs == 0) return Invalid(reckoning.place + ": a ratio to 0");
-  if (reckoning.as == As::kLess) return kPercent * (1 - ours / theirs);
-  return reckoning.as == As::kMore ? kPercent * (ours / theirs - 1) : ours / theirs;
-}
+// Computes one figure of a paper from those of a source.
+class Computation {
+ public:
+  Computation(const Reckoning& reckoning, FigureSource& source) : reckoning_(reckoning), source_(source) {}
 
-Result<double> Compute(const Reckoning& reckoning, FigureSource& source) {
-  std::vector<double> values;
-  for (std::size_t at = 0; at < reckoning.ours.size(); ++at) {
-    MILLRACE_ASSIGN(const double value, ComputeAt(reckoning, at, source));
-    values.push_back(value);
+  Result<double> Run() {
+    std::vector<double> values;
+    for (std::size_t at = 0; at < reckoning_.ours.size(); ++at) {
+      MILLRACE_ASSIGN(const double value, InCase(at));
+      values.push_back(value);
+    }
+    return Combine(reckoning_.over, values);
   }
-  if (reckoning.over == Over::kLeast) return *std::min_element(values.begin(), values.end());
-  if (reckoning.over == Over::kMost) return *std::max_element(values.begin(), values.end());
-  return MeanOf(values);
-}
+
+ private:
+  // Returns the draw of which the figure is; none if it is the mean over all.
+  Result<std::optional<std::size_t>> DrawOf(std::size_t at) {
+    if (!reckoning_.rank) return std::optional<std::size_t>();
+    MILLRACE_ASSIGN(const std::vector<ByDraw> all,
+                    UnderSchedulers(reckoning_.ranked_by[at], source_, reckoning_.place));
+    const ByDraw by = CombineLists(reckoning_.ranked_by[at].pick, all);
+    std::vector<std::size_t> draws(by.size());
+    for (std::size_t draw = 0; draw < draws.size(); ++draw) draws[draw] = draw;
+    std::stable_sort(draws.begin(), draws.end(), [&](std::size_t a, std::size_t b) { return by[a] < by[b]; });
+    return std::optional(draws[static_cast<std::size_t>(*reckoning_.rank * static_cast<double>(draws.size() - 1))]);
+  }
+
+  // Returns the figure under each scheduler: the mean over the draws, or that of one draw.
+  Result<std::vector<double>> Figures(const Operand& operand, std::size_t at) {
+    MILLRACE_ASSIGN(const std::optional<std::size_t> draw, DrawOf(at));
+    MILLRACE_ASSIGN(const std::vector<ByDraw> schedulers, UnderSchedulers(operand, source_, reckoning_.place));
+    std::vector<double> figures;
+    for (const ByDraw& values : schedulers) figures.push_back(draw ? values[*draw] : MeanOf(values));
+    return figures;
+  }
+
+  Result<double> Side(const Operand& operand, std::size_t at) {
+    MILLRACE_ASSIGN(const std::vector<double> figures, Figures(operand, at));
+    return Combine(operand.pick, figures);
+  }
+
+  // Returns in how many % of the draws ours, the least under its schedulers, is no more than theirs.
+  Result<double> NoMore(std::size_t at) {
+    MILLRACE_ASSIGN(const std::vector<ByDraw> ours, UnderSchedulers(reckoning_.ours[at], source_, reckoning_.place));
+    MILLRACE_ASSIGN(const std::vector<ByDraw> theirs,
+                    UnderSchedulers(reckoning_.theirs[at], source_, reckoning_.place));
+    return NoMorePercent(CombineLists(reckoning_.ours[at].pick, ours),
+                         CombineLists(reckoning_.theirs[at].pick, theirs));
+  }
+
+  Result<double> Order(std::size_t at) {
+    MILLRACE_ASSIGN(const std::vector<double> figures, Figures(reckoning_.ours[at], at));
+    return TauOf(reckoning_.printed[reckoning_.printed.size() > 1 ? at : 0], figures);
+  }
+
+  // Returns the least step of the figure from a point to the next.
+  Result<double> LeastRise(std::size_t at) {
+    std::vector<double> steps;
+    Operand operand = reckoning_.ours[at];
+    std::optional<double> before;
+    for (const std::uint32_t point : reckoning_.ours[at].points) {
+      operand.points = {point};
+      MILLRACE_ASSIGN(const double value, Side(operand, at));
+      if (before) steps.push_back(value - *before);
+      before = value;
+    }
+    return Combine(Over::kLeast, steps) * reckoning_.scale;
+  }
+
+  Result<double> InCase(std::size_t at) {
+    const As as = reckoning_.as;
+    if (as == As::kNoMore) return NoMore(at);
+    if (as == As::kOrder) return Order(at);
+    if (as == As::kLeastRise) return LeastRise(at);
+    MILLRACE_ASSIGN(const double ours, Side(reckoning_.ours[at], at));
+    if (as == As::kValue) return ours * reckoning_.scale;
+    MILLRACE_ASSIGN(const double theirs, Side(reckoning_.theirs[at], at));
+    if (as == As::kDifference) return (ours - theirs) * reckoning_.scale;
+    if (theirs == 0) return Invalid(reckoning_.place + ": a ratio to 0");
+    if (as == As::kLess) return kPercent * (1 - ours / theirs);
+    if (as == As::kApart) return kPercent * std::abs(ours / theirs - 1);
+    return as == As::kMore ? kPercent * (ours / theirs - 1) : ours / theirs;
+  }
+
+  const Reckoning& reckoning_;
+  FigureSource& source_;
+};
 
 Result<Table> Fill(const Paper& paper, const PaperTable& from, FigureSource& source) {
   Table table{from.id, from.title, from.columns};
@@ -135,14 +247,15 @@ Result<Table> Fill(const Paper& paper, const PaperTable& from, FigureSource& sou
         cells.push_back(cell.given);
         continue;
       }
-      MILLRACE_ASSIGN(const double value, Compute(*cell.ours, source));
+      MILLRACE_ASSIGN(const double value, Computation(*cell.ours, source).Run());
       cells.emplace_back(value);
-      const std::uint32_t draws = source.DrawsOf(cell.ours->ours.front().point);
+      const std::uint32_t draws = source.DrawsOf(cell.ours->ours.front().points.front());
       least = std::min(least, draws), most = std::max(most, draws);
     }
   }
   if (most > 0)
-    table.repeats = (least < most ? "up to " : "") + std::to_string(most) + ' ' + paper.draw + (most == 1 ? "" : "s");
+    table.repeats =
+        (least < most ? "up to " : "") + std::to_string(most) + ' ' + (most == 1 ? paper.draw : paper.draws);
   return table;
 }
 
@@ -150,15 +263,17 @@ Result<Table> Fill(const Paper& paper, const PaperTable& from, FigureSource& sou
 
 std::optional<double> FigureOf(const Operand& operand, const SimResult& result) {
   compare::RunOutcome outcome;
-  outcome.result = operand.job_class.empty() ? result : OnlyClass(result, operand.job_class);
+  outcome.result = operand.classes.empty() ? result : OnlyClasses(result, operand.classes);
   return operand.metric->of(outcome);
 }
 
-Status HasNone(const Paper& paper, const Operand& operand, std::uint32_t scheduler, const std::string& place) {
-  const Point& point = paper.points[operand.point];
+Status HasNone(const Paper& paper, const Operand& operand, std::uint32_t at, std::uint32_t scheduler,
+               const std::string& place) {
+  const Point& point = paper.points[at];
   std::string name = paper.schedulers[scheduler].label;
   if (!point.sweep.empty()) name += " at " + point.sweep + (point.label.empty() ? "" : " " + point.label);
-  if (!operand.job_class.empty()) name += ", class " + operand.job_class + ",";
+  for (const std::string& one : operand.classes) name += ", class " + one;
+  if (!operand.classes.empty()) name += ',';
   return Invalid(place + ": " + name + " has no " + std::string(operand.metric->key));
 }
 
@@ -170,7 +285,7 @@ Result<Findings> FillIn(const Paper& paper, FigureSource& source) {
   }
   for (const PaperClaim& from : paper.claims) {
     Claim claim = from.claim;
-    MILLRACE_ASSIGN(claim.ours, Compute(from.ours, source));
+    MILLRACE_ASSIGN(claim.ours, Computation(from.ours, source).Run());
     findings.claims.push_back(std::move(claim));
   }
   return findings;

@@ -18,9 +18,10 @@ namespace millrace::sim::experiments {
 class FigureSource {
  public:
   virtual ~FigureSource() = default;
-  // Returns the figure under one of the operand's schedulers, for each draw. `place` begins the message of a failure.
-  [[nodiscard]] virtual Result<std::vector<double>> Of(const Operand& operand, std::uint32_t scheduler,
-                                                       const std::string& place) = 0;
+  // Returns the figure at one of the operand's points under one of its schedulers, for each draw. `place` begins the
+  // message of a failure.
+  [[nodiscard]] virtual Result<std::vector<double>> Of(const Operand& operand, std::uint32_t point,
+                                                       std::uint32_t scheduler, const std::string& place) = 0;
   // Returns the number of draws over which figures of this point are means; 0 if they are of one run.
   [[nodiscard]] virtual std::uint32_t DrawsOf(std::uint32_t point) const = 0;
 };
@@ -31,7 +32,7 @@ class FigureSource {
 // Returns the value of a metric; nothing if the run has none.
 [[nodiscard]] std::optional<double> FigureOf(const Operand& operand, const SimResult& result);
 // Returns the failure of a run that does not have the figure.
-[[nodiscard]] Status HasNone(const Paper& paper, const Operand& operand, std::uint32_t scheduler,
+[[nodiscard]] Status HasNone(const Paper& paper, const Operand& operand, std::uint32_t point, std::uint32_t scheduler,
                              const std::string& place);
 
 // Returns the tables and claims with the figures of one seed. A simulation is made once, however many figures are of

@@ -12,6 +12,20 @@ double StandardNormal(Random& random) {  // by Box and Muller's method
   return radius * std::cos(2 * std::numbers::pi * random.Unit());
 }
 
+// By the method of Marsaglia and Tsang (2000), with a scale of 1. For a shape below 1 it draws with the shape one
+// higher.
+double StandardGamma(double shape, Random& random) {
+  if (shape < 1) {
+    const double higher = StandardGamma(shape + 1, random);
+    return higher * std::pow(1 - random.Unit(), 1 / shape);
+  }
+  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  while (true) {
+    const double x = StandardNormal(random), v = std::pow(1 + c * x, 3), u = 1 - random.Unit();
+    if (v > 0 && std::log(u) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+  }
+}
+
 }  // namespace
 
 Distribution Distribution::Zipf(double exponent, double least, double most) {
@@ -33,6 +47,11 @@ double Distribution::Draw(Random& random) const {
       return std::max(0.0, a + b * StandardNormal(random));
     case Kind::kLogNormal:
       return a * std::exp(b * StandardNormal(random));
+    case Kind::kGamma: {
+      if (a <= 0 || b <= 0) return a;
+      const double shape = a / b * (a / b);
+      return StandardGamma(shape, random) * (a / shape);
+    }
     case Kind::kChoice:
       return values[random.Below(values.size())];
     case Kind::kZipf: {

@@ -16,6 +16,7 @@ struct Distribution {
     kNormal,       // mean a, deviation b; values below 0 become 0
     kLogNormal,    // median a, deviation b of the logarithm
     kZipf,         // whole numbers b to c, x with a probability proportional to x^-a
+    kGamma,        // mean a, deviation b: between equal gaps (b = 0), exponential ones (b = a) and bursts (b > a)
     kChoice,       // one of the values, all equally likely
   };
   Kind kind = Kind::kConstant;

@@ -19,14 +19,44 @@ constexpr std::uint32_t kMostJobs = 1'000'000;
 constexpr double kMostCores = 10'000;
 constexpr std::uint64_t kMostTasks = 100'000'000;  // the most in one workload
 
-Arrival ReadArrival(TomlSection& section) {
+// Reads a number of users, who take turns: NAME-0, NAME-1 and so on.
+void ReadUsers(TomlSection& section, const std::string& name, NameList* users) {
+  if (!section.Has("users")) return;
+  std::uint32_t count = 1;
+  section.Integer("users", &count, 1, kMostJobs);
+  if (section.Has("user")) section.Fail("users", "`user` is given too; leave one of them out");
+  users->names.clear();
+  for (std::uint32_t user = 0; user < count; ++user) users->names.push_back(name + "-" + std::to_string(user));
+}
+
+// Reads the order of the jobs of [arrival], which has those of several classes.
+void ReadOrder(TomlSection& section, Arrival* arrival) {
+  if (!section.Has("order")) return;
+  std::string order;
+  section.Text("order", &order);
+  constexpr std::pair<std::string_view, Arrival::Order> kOrders[] = {
+      {"listed", Arrival::Order::kListed}, {"random", Arrival::Order::kRandom}, {"johnson", Arrival::Order::kJohnson}};
+  for (const auto& [name, value] : kOrders) {
+    if (name == order) arrival->order = value;
+  }
+  if (arrival->order == Arrival::Order::kUsual)
+    section.Fail("order", Quote(order) + " is not listed, random or johnson");
+}
+
+Arrival ReadArrival(TomlSection& section, bool of_classes) {
   Arrival arrival;
   section.Text("kind", &arrival.kind);
   section.Duration("at", &arrival.at);
+  ReadUsers(section, "user", &arrival.users);
+  section.Texts("pool", &arrival.pools.names);
+  if (of_classes) ReadOrder(section, &arrival);
   if (arrival.kind == "poisson") {
     section.Duration("mean", &arrival.every);
   } else if (arrival.kind == "interval") {
     section.Duration("every", &arrival.every);
+  } else if (arrival.kind == "renewal") {
+    section.Draws("gap", Unit::kDuration, &arrival.gap);
+    if (!section.Has("gap")) section.Fail("gap", "is missing: the time between two jobs, or its distribution");
   } else if (arrival.kind == "list") {
     section.Durations("times", &arrival.list);
   } else if (arrival.kind == "closed") {
@@ -34,7 +64,7 @@ Arrival ReadArrival(TomlSection& section) {
     section.Duration("think", &arrival.think);
     section.Text("after", &arrival.after);
   } else if (arrival.kind != "batch") {
-    section.Fail("kind", Quote(arrival.kind) + " is not batch, poisson, interval, list or closed");
+    section.Fail("kind", Quote(arrival.kind) + " is not batch, poisson, renewal, interval, list or closed");
   }
   section.Finish();
   return arrival;
@@ -50,6 +80,7 @@ void ReadTaskKeys(TomlSection& section, JobClass* read) {
   section.Draws("reduce_time", Unit::kDuration, &read->reduce_time);
   section.Draws("map_rate", Unit::kBytes, &read->map_rate);
   section.Draws("reduce_rate", Unit::kBytes, &read->reduce_rate);
+  section.Draws("reduce_cost", Unit::kNumber, &read->reduce_cost);
   section.Draws("task_noise", Unit::kNumber, &read->task_noise);
   section.Bool("per_task", &read->per_task);
   section.Draws("map_output", Unit::kNumber, &read->map_output);
@@ -57,8 +88,11 @@ void ReadTaskKeys(TomlSection& section, JobClass* read) {
   section.Real("reduce_skew", &read->reduce_skew, 0, 100);
   if (read->maps && read->input && !section.Name("input"))
     section.Fail("input", "`maps` is given too; leave one of them out");
-  constexpr std::pair<const char*, const char*> kEitherOr[] = {
-      {"map_time", "map_rate"}, {"reduce_time", "reduce_rate"}, {"reduces", "reduces_per_map"}};
+  constexpr std::pair<const char*, const char*> kEitherOr[] = {{"map_time", "map_rate"},
+                                                               {"reduce_time", "reduce_rate"},
+                                                               {"reduce_time", "reduce_cost"},
+                                                               {"reduce_rate", "reduce_cost"},
+                                                               {"reduces", "reduces_per_map"}};
   for (const auto& [one, other] : kEitherOr) {
     if (section.Has(one) && section.Has(other))
       section.Fail(other, '`' + std::string(one) + "` is given too; leave one of them out");
@@ -88,7 +122,7 @@ void ReadLiveKeys(TomlSection& section, const LiveParts& parts, JobClass* read, 
 void NoteUntimed(const TomlSection& section, const JobClass& read, LiveParts* parts) {
   if (read.common.program.empty()) return;
   const bool maps = section.Has("map_time") || section.Has("map_rate");
-  const bool reduces = section.Has("reduce_time") || section.Has("reduce_rate") ||
+  const bool reduces = section.Has("reduce_time") || section.Has("reduce_rate") || section.Has("reduce_cost") ||
                        !(section.Has("reduces") || section.Has("reduces_per_map"));
   parts->classes.back().untimed[TaskKind::kMap] = !maps, parts->classes.back().untimed[TaskKind::kReduce] = !reduces;
   if ((maps && reduces) || !parts->untimed.empty()) return;
@@ -98,33 +132,24 @@ void NoteUntimed(const TomlSection& section, const JobClass& read, LiveParts* pa
                    " take, such as " + key + " = \"5s\"";
 }
 
-// Reads a number of users, who take turns.
-void ReadUsers(TomlSection& section, JobClass* read) {
-  if (!section.Has("users")) return;
-  std::uint32_t users = 1;
-  section.Integer("users", &users, 1, kMostJobs);
-  if (section.Has("user")) section.Fail("users", "`user` is given too; leave one of them out");
-  read->users.clear();
-  for (std::uint32_t user = 0; user < users; ++user) read->users.push_back(read->name + "-" + std::to_string(user));
-}
-
 JobClass ReadClass(TomlSection& section, const Scaling& scaling, LiveParts* parts) {
   JobClass read;
   read.size_factor = scaling.sizes;
   section.Text("name", &read.name);
   section.Integer("count", &read.count, 0, kMostJobs);
   ReadTaskKeys(section, &read);
-  section.Texts("user", &read.users);
-  ReadUsers(section, &read);
-  section.Texts("pool", &read.pools);
-  section.Texts("priority", &read.priorities);
-  for (const std::string& priority : read.priorities) {
+  section.Names("user", &read.users);
+  ReadUsers(section, read.name, &read.users);
+  section.Names("pool", &read.pools);
+  section.Names("priority", &read.priorities);
+  for (const std::string& priority : read.priorities.names) {
     if (!Priorities().contains(priority))
       section.Fail("priority", Quote(priority) + " is not VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW");
   }
   section.Draws("deadline", Unit::kDuration, &read.deadline);
   section.Bool("tell_times", &read.tell_times);
   section.Draws("estimate_bias", Unit::kNumber, &read.estimate_bias);
+  section.Draws("reduce_estimate_bias", Unit::kNumber, &read.reduce_estimate_bias);
   SimJob& common = read.common;
   section.Durations("locality_waits", &common.locality_waits);
   ReadLiveKeys(section, *parts, &read, &parts->classes.emplace_back());
@@ -137,7 +162,7 @@ JobClass ReadClass(TomlSection& section, const Scaling& scaling, LiveParts* part
   section.Real("reduce_cores", &common.reduce_cores, 0, kMostCores);
   section.Real("slow_start", &common.slow_start, 0, 1);
   section.Integer("max_attempts", &common.max_attempts, 1, 1000);
-  if (std::optional<TomlSection> arrival = section.Table("arrival")) read.arrival = ReadArrival(*arrival);
+  if (std::optional<TomlSection> arrival = section.Table("arrival")) read.arrival = ReadArrival(*arrival, false);
   section.Finish();
   return read;
 }
@@ -179,6 +204,11 @@ void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, co
   for (std::size_t i = 0; i < order.size(); ++i) {
     SimJob& job = jobs[order[i]];
     job.submit = next;
+    const auto turn = [i](const NameList& list, std::string* name) {
+      if (!list.names.empty()) *name = list.names[i % list.names.size()];
+    };
+    turn(arrival.users, &job.user), turn(arrival.pools, &job.pool);
+    if (arrival.kind == "renewal") next += ToMicros(arrival.gap.Draw(random));
     if (arrival.kind == "interval") next += arrival.every;
     if (arrival.kind == "poisson") {
       next += ToMicros(-static_cast<double>(arrival.every) * std::log1p(-random.Unit()));
@@ -188,6 +218,42 @@ void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, co
       job.after = static_cast<std::uint32_t>(i < before.size() ? before[i] : order[i - arrival.workers]);
       job.submit = arrival.think;
     }
+  }
+}
+
+// Returns how long all maps, or all reduces, take one after another: by the user's estimate of a task, if there is one.
+template <class Tasks>
+double WorkOf(const Tasks& tasks, Micros estimate) {
+  if (estimate > 0) return static_cast<double>(tasks.size()) * static_cast<double>(estimate);
+  double work = 0;
+  for (const auto& task : tasks) work += static_cast<double>(task.cpu);
+  return work;
+}
+
+// Johnson's rule for two machines: the jobs with less work in their maps than in their reduces come first, by rising
+// work of the maps; the others follow by falling work of the reduces.
+bool JohnsonBefore(const SimJob& a, const SimJob& b) {
+  const double maps_a = WorkOf(a.maps, a.map_time), reduces_a = WorkOf(a.reduces, a.reduce_time);
+  const double maps_b = WorkOf(b.maps, b.map_time), reduces_b = WorkOf(b.reduces, b.reduce_time);
+  if ((maps_a < reduces_a) != (maps_b < reduces_b)) return maps_a < reduces_a;
+  return maps_a < reduces_a ? maps_a < maps_b : reduces_a > reduces_b;
+}
+
+// Gives these jobs each other's numbers, so that they rise in the order given: of jobs that come at the same moment the
+// one with the lower number is the first.
+void Renumber(const std::vector<std::size_t>& order, std::vector<SimJob>* jobs, std::vector<std::uint32_t>* class_of) {
+  std::vector<std::size_t> places = order;
+  std::sort(places.begin(), places.end());
+  const std::vector<SimJob> old = *jobs;
+  const std::vector<std::uint32_t> old_class = *class_of;
+  std::vector<std::uint32_t> number(jobs->size());
+  for (std::uint32_t i = 0; i < number.size(); ++i) number[i] = i;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    (*jobs)[places[i]] = old[order[i]], (*class_of)[places[i]] = old_class[order[i]];
+    number[order[i]] = static_cast<std::uint32_t>(places[i]);
+  }
+  for (SimJob& job : *jobs) {
+    if (job.after) job.after = number[*job.after];
   }
 }
 
@@ -206,13 +272,20 @@ void ScaleTimes(double factor, SimJob* job) {
 std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, const Scaling& scaling, LiveParts* live) {
   ReadData(root, scaling, live);
   std::optional<Arrival> common;
-  if (std::optional<TomlSection> section = root.Table("arrival")) common = ReadArrival(*section);
+  if (std::optional<TomlSection> section = root.Table("arrival")) common = ReadArrival(*section, true);
   std::vector<SimJob> jobs;
   std::vector<std::size_t> shared;  // the jobs that share one stream of arrivals
   std::uint64_t tasks = 0;
   std::uint32_t number_of_class = 0;
   for (TomlSection& section : root.Tables("jobs")) {
     const JobClass read = ReadClass(section, scaling, live);
+    const std::optional<Arrival>& arrives = read.arrival ? read.arrival : common;
+    for (const char* key : {"user", "users", "pool"}) {
+      const bool is_pool = std::string_view(key) == "pool";
+      if (section.Has(key) && arrives && !(is_pool ? arrives->pools : arrives->users).names.empty())
+        section.Fail(key, std::string("the arrivals of these jobs have `") + (is_pool ? "pool" : "users") +
+                              "` too; leave one of them out");
+    }
     if (!section.ok()) return {};
     std::vector<std::size_t> own;
     for (std::uint32_t i = 0; i < read.count; ++i) {
@@ -232,10 +305,17 @@ std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, const Scalin
     ++number_of_class;
   }
   Random random(MixSeeds(seed, 0, 0, 3));
-  if (common && common->kind != "batch") {
+  const Arrival arrival = common.value_or(Arrival{});
+  using Order = Arrival::Order;
+  if (arrival.order == Order::kRandom || (arrival.order == Order::kUsual && arrival.kind != "batch")) {
     for (std::size_t i = shared.size(); i > 1; --i) std::swap(shared[i - 1], shared[random.Below(i)]);
   }
-  Arrive(common.value_or(Arrival{}), random, jobs, shared, Before(common.value_or(Arrival{}), root, jobs, shared));
+  if (arrival.order == Order::kJohnson) {
+    std::stable_sort(shared.begin(), shared.end(),
+                     [&](std::size_t a, std::size_t b) { return JohnsonBefore(jobs[a], jobs[b]); });
+  }
+  Arrive(arrival, random, jobs, shared, Before(arrival, root, jobs, shared));
+  if (arrival.order != Order::kUsual) Renumber(shared, &jobs, &live->class_of);
   if (scaling.times != 1) std::ranges::for_each(jobs, [&](SimJob& job) { ScaleTimes(scaling.times, &job); });
   return jobs;
 }

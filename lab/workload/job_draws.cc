@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "schedulers/events/limits.h"
 
@@ -59,8 +60,25 @@ void DrawMaps(const JobClass& from, std::uint64_t block_size, Random& random, Si
   }
 }
 
+// Returns the bytes a second of a job's reduces: drawn, or as many times slower than its maps as is drawn.
+std::optional<Distribution> ReduceRate(const JobClass& from, const SimJob& job, Random& random) {
+  if (!from.reduce_cost) return from.reduce_rate;
+  double bytes = 0, seconds = 0;
+  for (const SimMap& map : job.maps) {
+    bytes += static_cast<double>(map.bytes), seconds += static_cast<double>(map.cpu) / kSecond;
+  }
+  const double cost = seconds * from.reduce_cost->Draw(random);
+  return Distribution::Constant(cost > 0 ? bytes / cost : std::numeric_limits<double>::infinity());
+}
+
+// Returns the name of a job with this number in its class.
+std::string NameOf(const NameList& names, std::uint32_t number, Random& random) {
+  return names.names[names.drawn ? random.Below(names.names.size()) : number % names.names.size()];
+}
+
 void DrawReduces(const JobClass& from, Random& random, SimJob* job) {
-  TaskTimes times(from, from.reduce_time, from.reduce_rate, random);
+  const std::optional<Distribution> rate = ReduceRate(from, *job, random);
+  TaskTimes times(from, from.reduce_time, rate, random);
   const double ratio = from.reduce_output.Draw(random);
   double reduces = Scaled(from.reduces.Draw(random), from.size_factor);
   if (from.reduces_per_map) {
@@ -104,18 +122,19 @@ SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_s
   SimJob job = from.common;
   job.group = from.name;
   job.name = from.name + "-" + std::to_string(number);
-  job.user = from.users[number % from.users.size()];
-  job.pool = from.pools[number % from.pools.size()];
-  job.priority = Priorities().at(from.priorities[number % from.priorities.size()]);
   DrawMaps(from, block_size, random, &job);
   DrawReduces(from, random, &job);
   if (!from.located) job.replicas.assign(job.maps.size(), {});
   if (from.deadline) job.deadline = std::max<Micros>(1, ToMicros(from.deadline->Draw(random)));
   if (from.tell_times) {
     const double bias = from.estimate_bias.Draw(random);
+    const double of_reduces = from.reduce_estimate_bias ? from.reduce_estimate_bias->Draw(random) : bias;
     job.map_time = ToMicros(static_cast<double>(MeanTime(job.maps)) * bias);
-    job.reduce_time = ToMicros(static_cast<double>(MeanTime(job.reduces)) * bias);
+    job.reduce_time = ToMicros(static_cast<double>(MeanTime(job.reduces)) * of_reduces);
   }
+  job.user = NameOf(from.users, number, random);
+  job.pool = NameOf(from.pools, number, random);
+  job.priority = Priorities().at(NameOf(from.priorities, number, random));
   return job;
 }
 

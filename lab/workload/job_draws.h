@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "lab/workload/distribution.h"
+#include "lab/workload/toml_section.h"
 #include "lab/workload/workload.h"
 
 namespace millrace::sim {
@@ -22,6 +23,11 @@ struct Arrival {
   std::uint32_t workers = 1;
   std::string after;  // closed: the class whose jobs the first ones follow; empty: they come at once
   std::vector<Micros> list;
+  Distribution gap = Distribution::Constant(0);  // renewal: between two jobs, us
+  // Users and pools that the jobs take in turns, in the order of their arrival; empty: those of the class.
+  NameList users, pools;
+  enum class Order : std::uint8_t { kUsual, kListed, kRandom, kJohnson };
+  Order order = Order::kUsual;  // as listed for a batch, else random
 };
 
 struct JobClass {
@@ -33,16 +39,18 @@ struct JobClass {
   std::optional<Distribution> reduces_per_map;
   Distribution map_time = Distribution::Constant(10.0 * kSecond), reduce_time = map_time;
   std::optional<Distribution> map_rate, reduce_rate;
+  std::optional<Distribution> reduce_cost;  // time for a byte, over that of the job's maps
   Distribution task_noise = Distribution::Constant(1);
   bool per_task = false;  // times are drawn for each task
   Distribution map_output = Distribution::Constant(1), reduce_output = Distribution::Constant(1);
   double reduce_skew = 0;
-  std::vector<std::string> users{"user"}, pools{""}, priorities{"NORMAL"};
+  NameList users{{"user"}}, pools{{""}}, priorities{{"NORMAL"}};
   std::optional<Distribution> deadline;
   bool tell_times = false;
   Distribution estimate_bias = Distribution::Constant(1);
-  bool located = true;     // false: the maps' input lies on no node of the cluster
-  double size_factor = 1;  // of `input`, `maps` and `reduces`
+  std::optional<Distribution> reduce_estimate_bias;  // else that of the maps
+  bool located = true;                               // false: the maps' input lies on no node of the cluster
+  double size_factor = 1;                            // of `input`, `maps` and `reduces`
   SimJob common;
   std::optional<Arrival> arrival;
 };

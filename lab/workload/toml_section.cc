@@ -109,17 +109,33 @@ void TomlSection::Bool(std::string_view key, bool* field) { Set(key, BoolField(f
 
 void TomlSection::Text(std::string_view key, std::string* field) { Set(key, TextField(field)); }
 
+std::optional<std::vector<std::string>> TomlSection::TextsOf(const toml::node& node) {
+  std::vector<std::string> texts;
+  const toml::array* array = node.as_array();
+  for (std::size_t i = 0; i < (array != nullptr ? array->size() : 1); ++i) {
+    const auto text = (array != nullptr ? *array->get(i) : node).value_exact<std::string>();
+    if (!text) return std::nullopt;
+    texts.push_back(*text);
+  }
+  return texts.empty() ? std::nullopt : std::optional(std::move(texts));
+}
+
 void TomlSection::Texts(std::string_view key, std::vector<std::string>* field) {
   const toml::node* node = Ask(key);
   if (node == nullptr) return;
-  if (node->is_string()) return field->assign({*node->value<std::string>()});
-  const toml::array* array = node->as_array();
-  if (array == nullptr || array->empty()) return Fail(key, "not a text or a list of texts");
-  field->clear();
-  for (const toml::node& element : *array) {
-    if (!element.is_string()) return Fail(key, "not a text or a list of texts");
-    field->push_back(*element.value<std::string>());
-  }
+  auto texts = TextsOf(*node);
+  if (!texts) return Fail(key, "not a text or a list of texts");
+  *field = std::move(*texts);
+}
+
+void TomlSection::Names(std::string_view key, NameList* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  const toml::table* table = node->as_table();
+  const toml::node* choice = table != nullptr && table->size() == 1 ? table->get("choice") : nullptr;
+  auto names = table == nullptr ? TextsOf(*node) : choice != nullptr ? TextsOf(*choice) : std::nullopt;
+  if (!names) return Fail(key, "not a text, a list of texts to take turns, or { choice = [...] } to draw one");
+  *field = {std::move(*names), table != nullptr};
 }
 
 void TomlSection::Nodes(std::string_view key, std::vector<std::vector<NodeId>>* field) {
@@ -161,14 +177,18 @@ std::optional<Distribution> TomlSection::ReadDraws(const toml::node& node, Unit 
   struct Form {
     std::string_view name;
     Kind kind;
-    std::size_t least, most;
-    unsigned plain;  // a bit for each value that has no unit
+    std::array<std::string_view, 3> parameters;  // the last ones are empty; of a choice all
+    unsigned plain;                              // a bit for each value that has no unit
   };
   constexpr std::size_t kMany = 1'000'000;
-  constexpr Form kConstant{"", Kind::kConstant, 1, 1, 0};
-  constexpr Form kForms[] = {{"uniform", Kind::kUniform, 2, 2, 0}, {"exponential", Kind::kExponential, 1, 1, 0},
-                             {"normal", Kind::kNormal, 2, 2, 0},   {"lognormal", Kind::kLogNormal, 2, 2, 2},
-                             {"zipf", Kind::kZipf, 3, 3, 1},       {"choice", Kind::kChoice, 1, kMany, 0}};
+  constexpr Form kConstant{"", Kind::kConstant, {"value"}, 0};
+  constexpr Form kForms[] = {{"uniform", Kind::kUniform, {"least", "most"}, 0},
+                             {"exponential", Kind::kExponential, {"mean"}, 0},
+                             {"normal", Kind::kNormal, {"mean", "deviation"}, 0},
+                             {"gamma", Kind::kGamma, {"mean", "deviation"}, 0},
+                             {"lognormal", Kind::kLogNormal, {"median", "sigma"}, 2},
+                             {"zipf", Kind::kZipf, {"exponent", "least", "most"}, 1},
+                             {"choice", Kind::kChoice, {}, 0}};
   const toml::table* table = node.as_table();
   const Form* form = table == nullptr ? &kConstant : nullptr;
   const toml::node* content = &node;
@@ -177,14 +197,31 @@ std::optional<Distribution> TomlSection::ReadDraws(const toml::node& node, Unit 
     form = &one;
     content = table->get(one.name);
   }
-  *why = "not a distribution: uniform, exponential, normal, lognormal, zipf or choice, with its numbers";
+  *why = "not a distribution: uniform, exponential, normal, gamma, lognormal, zipf or choice, with its numbers";
   if (form == nullptr) return std::nullopt;
+  const std::string wrong =
+      "a distribution with the wrong numbers: uniform = [least, most], exponential = mean, normal = [mean, "
+      "deviation], gamma = [mean, deviation], lognormal = [median, sigma], zipf = [exponent, least of 1 or more, "
+      "most], "
+      "choice = [...]; or with their names, as gamma = { mean = 30, deviation = 40 }";
+  const auto count = static_cast<std::size_t>(
+      std::count_if(form->parameters.begin(), form->parameters.end(), [](auto name) { return !name.empty(); }));
+  toml::array listed;
+  if (const toml::table* named = content->as_table(); named != nullptr && form != &kConstant) {
+    *why = wrong;
+    if (named->size() != count || count == 0) return std::nullopt;
+    for (std::size_t i = 0; i < count; ++i) {
+      const toml::node* value = named->get(form->parameters[i]);
+      if (value == nullptr) return std::nullopt;
+      listed.push_back(*value);
+    }
+    content = &listed;
+  }
   auto values = Values(*content, unit, form->plain, why);
   if (!values) return std::nullopt;
-  *why =
-      "a distribution with the wrong numbers: uniform = [least, most], exponential = mean, normal = [mean, "
-      "deviation], lognormal = [median, sigma], zipf = [exponent, least of 1 or more, most], choice = [...]";
-  if (values->size() < form->least || values->size() > form->most) return std::nullopt;
+  *why = wrong;
+  const std::size_t most = form->kind == Kind::kChoice ? kMany : count;
+  if (values->size() < std::max<std::size_t>(count, 1) || values->size() > most) return std::nullopt;
   if (form->kind == Kind::kChoice) return Distribution{form->kind, 0, 0, 0, std::move(*values)};
   values->resize(3);
   const auto& [a, b, c] = std::tie((*values)[0], (*values)[1], (*values)[2]);

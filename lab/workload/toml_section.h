@@ -22,6 +22,12 @@
 
 namespace millrace::sim {
 
+// Names that jobs take in turns, or draw.
+struct NameList {
+  std::vector<std::string> names;  // at least one
+  bool drawn = false;
+};
+
 class TomlSection {
  public:
   enum class Unit : std::uint8_t { kNumber, kBytes, kDuration };  // durations: seconds, or "9s"; read as us
@@ -43,11 +49,14 @@ class TomlSection {
   void Text(std::string_view key, std::string* field);
   // Reads one text, or a list of at least one text.
   void Texts(std::string_view key, std::vector<std::string>* field);
+  // Reads the same, of which jobs take turns, or { choice = [...] }, of which each job draws one.
+  void Names(std::string_view key, NameList* field);
   // Reads a list of lists of node numbers.
   void Nodes(std::string_view key, std::vector<std::vector<NodeId>>* field);
   // Read a number with its unit, or one of
-  //   { uniform = [a, b] }, { exponential = mean }, { normal = [mean, deviation] },
-  //   { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }
+  //   { uniform = [least, most] }, { exponential = mean }, { normal = [mean, deviation] }, { gamma = [mean, deviation]
+  //   }, { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }
+  // A list of parameters may also be a table with their names: { gamma = { mean = 30, deviation = 40 } }.
   void Draws(std::string_view key, Unit unit, Distribution* field);
   void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
 
@@ -77,6 +86,7 @@ class TomlSection {
   // Marks the key as read. Returns null if it is absent, or if there was an error before.
   const toml::node* Ask(std::string_view key);
   void Set(std::string_view key, const Field& field);
+  [[nodiscard]] static std::optional<std::vector<std::string>> TextsOf(const toml::node& node);
   [[nodiscard]] static std::optional<double> Value(const toml::node& node, Unit unit, std::string* why);
   // Returns one value or a list of values, none below 0.
   [[nodiscard]] static std::optional<std::vector<double>> Values(const toml::node& node, Unit unit, unsigned plain,

@@ -43,15 +43,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto paper = sim::experiments::ParsePaper(Small(fuzz::View(data, size)), "p.toml");
   if (!paper.ok()) return 0;
   const auto check = [&](const sim::experiments::Reckoning& reckoning) {
-    for (const auto* side : {&reckoning.ours, &reckoning.theirs}) {
+    for (const auto* side : {&reckoning.ours, &reckoning.theirs, &reckoning.ranked_by}) {
       for (const sim::experiments::Operand& operand : *side) {
         fuzz::Require(operand.metric != nullptr, "an operand without a metric");
-        const auto& from = paper->points.at(operand.point).drawn_from;
-        fuzz::Require(!operand.schedulers.empty(), "an operand without a scheduler");
-        for (const std::uint32_t scheduler : operand.schedulers)
-          fuzz::Require(from.at(scheduler) < paper->workloads.size(), "a point without a workload");
+        fuzz::Require(!operand.schedulers.empty() && !operand.points.empty(),
+                      "an operand without a scheduler or point");
+        for (const std::uint32_t point : operand.points) {
+          const auto& from = paper->points.at(point).drawn_from;
+          for (const std::uint32_t scheduler : operand.schedulers)
+            fuzz::Require(from.at(scheduler) < paper->workloads.size(), "a point without a workload");
+        }
       }
     }
+    fuzz::Require(!reckoning.rank || reckoning.ranked_by.size() == reckoning.ours.size(), "an order of the draws");
     fuzz::Require(reckoning.theirs.empty() || reckoning.theirs.size() == reckoning.ours.size(), "pairs");
     fuzz::Require(!reckoning.ours.empty(), "a figure of nothing");
   };

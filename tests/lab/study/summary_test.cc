@@ -91,11 +91,11 @@ TEST(VerdictTest, AnEffectIsMetOrSmallerOrLargerOrOpposite) {
 }
 
 TEST(VerdictTest, AnOrderIsThePapersHasNothingOfItOrIsReversed) {
-  EXPECT_EQ(Verdict(SameOrder(), {1, 1, 1}), "yes");
-  EXPECT_EQ(Verdict(SameOrder(), {0.8, 0.6, 1}), "yes");
-  EXPECT_EQ(Verdict(SameOrder(), {0.6, 0.4, 0.8}), "yes, less");
-  EXPECT_EQ(Verdict(SameOrder(), {0.1, -0.1, 0.3}), "none");
-  EXPECT_EQ(Verdict(SameOrder(), {-0.6, -0.8, -0.4}), "no, opposite");
+  EXPECT_EQ(Verdict(Effect(1, 0, 0), {1, 1, 1}), "yes");
+  EXPECT_EQ(Verdict(Effect(1, 0, 0), {0.8, 0.6, 1}), "yes");
+  EXPECT_EQ(Verdict(Effect(1, 0, 0), {0.6, 0.4, 0.8}), "yes, less");
+  EXPECT_EQ(Verdict(Effect(1, 0, 0), {0.1, -0.1, 0.3}), "none");
+  EXPECT_EQ(Verdict(Effect(1, 0, 0), {-0.6, -0.8, -0.4}), "no, opposite");
 }
 
 // Expected values: pairs counted by hand.
