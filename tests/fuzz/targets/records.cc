@@ -2,8 +2,8 @@
 // says.
 #include <cstring>
 
-#include "client/format/format.h"
 #include "client/format/record_file.h"
+#include "client/format/record_layout.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;
