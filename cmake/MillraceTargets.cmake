@@ -6,10 +6,9 @@
 function(millrace_folder target folder)
   set(view ${PROJECT_BINARY_DIR}/view/${target})
   get_filename_component(parent ${folder} DIRECTORY)
+  file(REMOVE_RECURSE ${view})  # the folder may have lain elsewhere; links are removed, not followed
   file(MAKE_DIRECTORY ${view}/${parent})
-  if(NOT EXISTS ${view}/${folder})
-    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${view}/${folder} SYMBOLIC)
-  endif()
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${view}/${folder} SYMBOLIC)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
     target_include_directories(${target} INTERFACE ${view})
