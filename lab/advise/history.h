@@ -10,7 +10,7 @@
 #include "lab/measure/metrics.h"
 #include "lab/run/sim_arena.h"
 #include "lab/workload/simulation_file.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::compare {
 

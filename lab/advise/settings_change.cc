@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/config/settings_text.h"
+#include "schedulers/config/settings_file.h"
 
 namespace millrace::compare {
 namespace {

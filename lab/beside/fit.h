@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "lab/beside/costs.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::compare {
 

@@ -12,7 +12,7 @@
 
 #include "base/console/arguments.h"
 #include "base/status.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::cli {
 

@@ -14,7 +14,7 @@
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/events/decisions.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/events/limits.h"
 #include "schedulers/policies/catalog.h"
 

@@ -14,7 +14,7 @@
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
-#include "schedulers/events/decisions.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/journal/journal_text.h"
 #include "schedulers/policies/catalog.h"

@@ -16,7 +16,7 @@
 #include "lab/live/live_jobs.h"
 #include "lab/run/arena.h"
 #include "lab/workload/simulation_file.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::compare {
 

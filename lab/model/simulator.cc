@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy.h"
-#include "schedulers/events/decisions.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/journal/journal_text.h"
 #include "schedulers/offering/speculation_settings.h"

@@ -9,7 +9,7 @@
 #include "lab/report/details.h"
 #include "lab/report/judge.h"
 #include "lab/run/machine.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::compare {
 

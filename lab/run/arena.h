@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "lab/journal/journal_result.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::compare {
 

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "lab/run/run_store.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::compare {
 

@@ -5,7 +5,7 @@
 
 #include "base/rpc/status_codec.h"
 #include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_text.h"
+#include "schedulers/config/settings_file.h"
 #include "schedulers/core/policy.h"
 
 namespace millrace::master {

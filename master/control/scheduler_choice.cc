@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_text.h"
+#include "schedulers/config/settings_file.h"
 #include "schedulers/core/policy.h"
 
 namespace millrace::master {

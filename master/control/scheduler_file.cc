@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "schedulers/config/settings_file.h"
-#include "schedulers/config/settings_text.h"
 #include "schedulers/offering/speculation_settings.h"
 
 namespace millrace::master {

@@ -13,7 +13,7 @@
 #include "master/jobs/leaving_attempts.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_text.h"
+#include "schedulers/config/settings_file.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/history/input_type.h"
 #include "schedulers/offering/speculation_settings.h"

@@ -23,7 +23,6 @@
 #include "base/ids/time.h"
 #include "schedulers/cluster/bandwidths.h"
 #include "schedulers/cluster/job_state.h"
-#include "schedulers/cluster/lent_job.h"
 #include "schedulers/cluster/local_jobs.h"
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/cluster/pending_maps.h"

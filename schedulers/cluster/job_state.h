@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,14 +14,68 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
-#include "schedulers/cluster/bad_records.h"
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/cluster/pending_maps.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/events/events.h"
-#include "schedulers/events/progress.h"
 #include "schedulers/events/slot_kind.h"
 
 namespace millrace::sched {
+
+// JobProgress: the progress of a job, for status pages and progress bars.
+
+// A JobProgress is a cheap copy of counters. "running" and "done" count tasks, not attempts: a task with two running
+// attempts counts once.
+struct JobProgress {
+  JobId job;
+  Priority priority = Priority::kNormal;
+  Micros submitted = 0;
+  Micros started = 0;  // the time of the first launch; 0 before it
+  Micros ended = 0;    // 0 while it lives
+  std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
+  std::uint32_t maps_left_out = 0;     // of those done
+  std::uint32_t records_left_out = 0;  // by maps that are not left out themselves
+  std::uint32_t reduces = 0, reduces_running = 0, reduces_done = 0;
+  std::uint32_t failed_attempts = 0;       // AttemptFailed
+  std::uint32_t killed_attempts = 0;       // killed by the engine, and lost (AttemptLost, NodeLost)
+  std::uint32_t preempted_attempts = 0;    // AttemptPreempted
+  std::uint32_t speculative_attempts = 0;  // launched while another attempt of their task ran
+  std::uint32_t launched_at[4] = {};       // map launches by Locality
+  std::optional<JobOutcome> outcome;       // none while it lives
+};
+
+// BadRecords: the records at which attempts of one map failed, and the ones among them that later attempts leave out
+// (Dean and Ghemawat, "MapReduce", OSDI 2004, section 4.6).
+//
+// Once two attempts have failed at a record, attempts launched later leave it out; at most `most` records are left out.
+// The failures that found the record are forgiven: they do not count towards JobSpec::max_attempts. Until a second
+// attempt shows whether a record is to blame, one first failure is forgiven, too, so that N bad records take 2N + 1
+// attempts whatever max_attempts is. All other failures count. A failure at a record that the attempt was to leave out
+// counts as well, so that the attempts of a map are bounded whatever workers report. The class is pure.
+class BadRecords {
+ public:
+  // Records that attempt `number` failed at the record, when `launched` attempts of the map had been launched. Returns
+  // true if the failure shows that the record is bad, and not the node. Requires: most > 0, the same at every call.
+  bool Fail(const RecordPlace& record, std::uint32_t number, std::uint32_t launched, std::uint32_t most);
+  // Returns the number of failures that do not count.
+  [[nodiscard]] std::uint32_t forgiven() const {
+    return forgiven_ + (in_doubt_ && records_.size() > left_out_ ? 1 : 0);
+  }
+  [[nodiscard]] std::uint32_t left_out() const { return left_out_; }
+  // LeftOut returns all records that are left out, and LeftOutBy those that attempt `number` is to leave out. Both are
+  // in order.
+  [[nodiscard]] std::vector<RecordPlace> LeftOut() const {
+    return LeftOutBy(std::numeric_limits<std::uint32_t>::max());
+  }
+  [[nodiscard]] std::vector<RecordPlace> LeftOutBy(std::uint32_t number) const;
+
+ private:
+  static constexpr std::uint32_t kKept = 0;
+  std::map<RecordPlace, std::uint32_t> records_;  // the first attempt that leaves it out; kKept: it failed once
+  std::uint32_t left_out_ = 0;
+  std::uint32_t forgiven_ = 0;
+  bool in_doubt_ = true;  // another record may be left out
+};
 
 // A reduce copies the outputs of its job's maps, waits for a compute permit unless it has one at once, and computes.
 enum class ReducePhase : std::uint8_t { kCopying, kCopied, kComputing };
@@ -200,6 +255,36 @@ struct alignas(64) JobState {
   [[nodiscard]] std::uint32_t MapsBeforeReduces() const;
   // Returns true if nothing is left to do: all reduces, or all maps of a job without reduces, are done.
   [[nodiscard]] bool Complete() const;
+};
+
+// LentJob: the holder of one job in ClusterState. A copy of a LentJob borrows the job of the original until the copy
+// changes the job; from then on the copy has a job of its own. So a copy of a whole ClusterState costs little, however
+// many tasks there are. Thread rule: one thread, for all copies of one job.
+class LentJob {
+ public:
+  LentJob() = default;
+  explicit LentJob(std::unique_ptr<JobState> job) : own_(std::move(job)), job_(own_.get()) {}
+  // Requires: `lender` outlives the copy, and does not change while the copy is used.
+  LentJob(const LentJob& lender) : job_(lender.job_) {}
+  LentJob(LentJob&& other) noexcept : own_(std::move(other.own_)), job_(std::exchange(other.job_, nullptr)) {}
+  LentJob& operator=(LentJob other) noexcept {
+    own_ = std::move(other.own_);
+    job_ = std::exchange(other.job_, nullptr);
+    return *this;
+  }
+  ~LentJob() = default;
+
+  [[nodiscard]] const JobState* get() const { return job_; }
+  // Returns the job so that it can be changed. It may be another object than the one that get() returned before.
+  // Requires: there is a job.
+  [[nodiscard]] JobState& Own() {
+    if (!own_) job_ = (own_ = std::make_unique<JobState>(*job_)).get();
+    return *own_;
+  }
+
+ private:
+  std::unique_ptr<JobState> own_;
+  const JobState* job_ = nullptr;
 };
 
 }  // namespace millrace::sched

@@ -38,6 +38,16 @@ void Sort(Pairs* pairs) {
 
 }  // namespace
 
+PlaceShelves::PlaceShelves(const std::vector<Shelf>& shelves) {
+  if (shelves.empty()) return;
+  slots_.resize(shelves.size() + shelves.size() / 2 + 1);
+  for (const Shelf& shelf : shelves) {
+    std::size_t at = Home(shelf.place);
+    while (slots_[at].place != Shelf::kNowhere) at = Behind(at);
+    slots_[at] = shelf;
+  }
+}
+
 void PendingMaps::CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places) {
   places->clear();
   for (const NodeId replica : input.replicas) {

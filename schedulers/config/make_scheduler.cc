@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "schedulers/config/settings_text.h"
+#include "schedulers/config/settings_file.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/cp/cp_settings.h"
 

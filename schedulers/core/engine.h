@@ -28,7 +28,7 @@
 //   same way (AttemptFailed::permanent); such a failure counts against no node. A map is left out instead while
 //   JobSpec::max_failed_maps allows it: it counts as done without an output, for good. A reduce keeps what it has
 //   copied of an output that was lost since.
-// - A map may leave out at most JobSpec::skip_bad_records records (bad_records.h).
+// - A map may leave out at most JobSpec::skip_bad_records records (BadRecords).
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
 //   fit (NodeSpace). The cluster stands still when for this reason no map runs, no reduce computes and no reduce has
 //   all its input. If then at least two jobs with maps left hold slots or map outputs, one of them is evicted
@@ -59,10 +59,10 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
+#include "schedulers/cluster/job_state.h"
 #include "schedulers/core/engine_trial.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/events.h"
-#include "schedulers/events/progress.h"
 
 namespace millrace::sched {
 

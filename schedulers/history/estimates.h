@@ -4,8 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
+#include "base/ids/time.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/core/policy_view.h"
 
 namespace millrace::sched {
 
@@ -28,5 +31,14 @@ inline constexpr Micros kUnknownTaskTime = 10'000'000;
 
 // Returns the job's remaining work on slots of this kind: JobState::YetToHave x MeasuredTime.
 [[nodiscard]] double RemainingWork(const ClusterState& state, const JobState& job, SlotKind kind);
+
+// Deadlines for `scheduler show`: the time of each deadline, and how much time its job can still lose. Thread rule:
+// that of the state.
+
+// Returns the live jobs with a deadline, the earliest deadline first. The slack is the time left until the deadline,
+// less the time that the job would take if it had all slots to itself from now on. The job would take the time of its
+// maps plus that of its reduces. The time of a kind is the larger of its work / the slots and the time of its longest
+// task; a task takes MeasuredTime, or what is left of it if the task runs already.
+[[nodiscard]] std::vector<DeadlineView> DeadlinesOf(const ClusterState& state, Micros now);
 
 }  // namespace millrace::sched

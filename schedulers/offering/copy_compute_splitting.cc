@@ -3,7 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schedulers/settings/key_list.h"
+
 namespace millrace::sched {
+
+void Declare(KeyList& keys, CcsSettings& settings) {
+  auto& [max_reducers] = settings;
+  keys.Real("max_reducers", &max_reducers, {1, 16},
+            "how many reduces a node holds, including those that copy, as a multiple of its reduce slots");
+}
 
 NodeLimits CopyComputeSplitting::LimitsOf(const NodeState&, NodeLimits without) const {
   const double most = std::floor(without.reduces * std::max(settings_.max_reducers, 1.0));

@@ -17,11 +17,23 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "schedulers/offering/admission.h"
-#include "schedulers/offering/ccs_settings.h"
 
 namespace millrace::sched {
+
+class KeyList;
+
+// CcsSettings: the number of reduces that a node holds under copy-compute splitting.
+struct CcsSettings {
+  double max_reducers = 3;  // the most reduces that a node holds, as a multiple of its reduce slots; at least 1
+
+  static constexpr std::string_view kSection = "ccs";
+  static constexpr std::string_view kOneLine = "With +ccs.";
+};
+
+void Declare(KeyList& keys, CcsSettings& settings);
 
 class CopyComputeSplitting : public CopyGate {
  public:

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "schedulers/offering/admission.h"
-#include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/eviction_settings.h"
@@ -31,7 +30,6 @@
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/dl.h"
 #include "schedulers/policies/simple/edf.h"
-#include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/policies/simple/fifo.h"
 
 namespace millrace::sched {

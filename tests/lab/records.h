@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lab/run/run_record.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::compare::testing {
 

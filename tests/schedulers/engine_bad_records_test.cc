@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "schedulers/cluster/bad_records.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/cluster/job_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"

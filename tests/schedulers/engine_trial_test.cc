@@ -11,7 +11,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy_view.h"
-#include "schedulers/events/decisions.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"

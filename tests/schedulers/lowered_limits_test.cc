@@ -8,7 +8,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy_view.h"
-#include "schedulers/offering/ccs_settings.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/every_scheduler.h"
 #include "tests/schedulers/script.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/events/decisions.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/speculation_settings.h"

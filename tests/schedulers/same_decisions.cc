@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "schedulers/events/decisions.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
 
 namespace millrace::sched {

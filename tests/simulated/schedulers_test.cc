@@ -7,7 +7,7 @@
 #include "master/control/cluster_summary.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/catalog.h"
-#include "schedulers/policies/simple/edf_settings.h"
+#include "schedulers/policies/simple/edf.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {

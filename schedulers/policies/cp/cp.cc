@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "schedulers/history/deadlines.h"
+#include "schedulers/history/estimates.h"
 
 namespace millrace::sched {
 namespace {

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "schedulers/offering/job_order.h"
-#include "schedulers/policies/cp/plan/plan.h"
+#include "schedulers/policies/cp/plan/problem.h"
 
 namespace millrace::sched {
 

@@ -18,14 +18,17 @@
 // for the number of jobs in their map phase (the paper's cluster is busy, so there are k of them). This function counts
 // those jobs instead, so that a cluster with few jobs is judged by the jobs that it has.
 //
-// The functions are pure. Work is in slot-us.
+// The functions are pure; OutlookOf reads the state that it is given. Work is in slot-us.
 #pragma once
 
 #include <cstdint>
 
+#include "schedulers/cluster/cluster_state.h"
+#include "schedulers/policies/fresh/phase_admission.h"
+
 namespace millrace::sched {
 
-// The inputs of the rule, as OutlookOf makes them (phase_work.h).
+// The inputs of the rule, as OutlookOf makes them.
 struct PhaseOutlook {
   double map_work = 0;          // RW_m: pending maps of the jobs in M
   double reduce_work = 0;       // RW_r: pending reduces of the jobs in R and R'
@@ -51,5 +54,18 @@ struct PhaseOutlook {
 // (r = 0), no slot becomes free. If theta_cur = 0, the job a keeps its slots; if it has none, the function returns 0
 // (the result is multiplied by theta_cur).
 [[nodiscard]] double FreedReduceSlots(const PhaseOutlook& outlook, double theta_cur);
+
+// The remaining work that fresh-dynamic weighs (FRESH section V.B; docs/schedulers/policies.md#fresh).
+//
+//   w'_m, w'_r = pending maps, or reduces, of a job x their mean time
+//   RW_m = sum of w'_m over M; RW_r = sum of w'_r over R and R'; a = the job of M with the least (w'_m, id)
+//
+// The mean time is the job's own, else its user's estimate, else that of its history, else the cluster's. The sums are
+// made anew each time. Cost: O(jobs in M, R' and R).
+//
+// Returns the inputs of ExpectedMapSlots. The mean time between the ends of reduces is the mean time of a reduce
+// divided by the number of running reduces (Little's law). This rule needs no clock, and its inputs are known again
+// after a restart.
+[[nodiscard]] PhaseOutlook OutlookOf(const ClusterState& state, const PhaseAdmission& admission);
 
 }  // namespace millrace::sched

@@ -7,7 +7,8 @@
 
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/offering/admission.h"
-#include "schedulers/policies/fresh/phase_work.h"
+#include "schedulers/policies/fair/pool_jobs.h"
+#include "schedulers/policies/fresh/expected_map_slots.h"
 #include "schedulers/policies/fresh/stalled_reduces.h"
 
 namespace millrace::sched {
@@ -21,6 +22,24 @@ bool TakesTasks(const ClusterState& state, NodeId node) {
 }
 
 }  // namespace
+
+ServiceFraction ServiceOf(const JobState& job, Micros now) {
+  ServiceFraction service{job.progress.job};
+  service.weight = static_cast<std::uint32_t>(4 * PriorityWeight(job.progress.priority));
+  for (const TaskKind kind : kTaskKinds) service.running += job.running_attempts[kind];
+  if (!job.started || job.progress.started >= now) return service;
+  for (const TaskKind kind : kTaskKinds) service.used += job.SlotTime(kind, now);
+  service.age = now - job.progress.started;
+  return service;
+}
+
+bool LeastServedFirst(const ServiceFraction& a, const ServiceFraction& b) {
+  const __int128 left = static_cast<__int128>(a.used) * b.age * b.weight;
+  const __int128 right = static_cast<__int128>(b.used) * a.age * a.weight;
+  if (left != right) return left < right;
+  const std::uint64_t fewer = std::uint64_t{a.running} * b.weight, than = std::uint64_t{b.running} * a.weight;
+  return std::pair(fewer, a.job) < std::pair(than, b.job);
+}
 
 void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) { admission_.OnJobSubmitted(state, job); }
 

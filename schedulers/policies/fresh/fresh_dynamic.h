@@ -9,7 +9,7 @@
 //     for each job of C, by r_i / w_i:                                                    // Algorithm 4, equation 1
 //       if a free node may run a task of the job: launch it there, and return
 //
-// CalExpSm is in expected_map_slots.h, M and R are in phase_admission.h, r_i and w_i in least_served.h: r_i is the
+// CalExpSm is in expected_map_slots.h, M and R are in phase_admission.h, r_i and w_i are below: r_i is the
 // job's slot time so far / (now - its first start), w_i the weight of its priority. Pools and their weights do not
 // count. Of several free nodes, one that holds the data of the job's first pending map comes first, else the next in
 // turn by id. The closest map is launched there, or the reduce with the lowest index.
@@ -38,12 +38,45 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/cluster/job_state.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
-#include "schedulers/policies/fresh/least_served.h"
 #include "schedulers/policies/fresh/phase_admission.h"
 
 namespace millrace::sched {
+
+// Which job has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
+// docs/schedulers/policies.md#fresh).
+//
+// The rule, as code:
+//
+//   r_i = 0 if job i has not started before now, else
+//         (run times of its finished and running tasks, of maps and reduces together) / (now - T_i),
+//         where T_i is the time at which its first task started;
+//   w_i = 4, 2, 1, 0.5 or 0.25 by the priority of job i, VERY_HIGH to VERY_LOW, as in `fair`;
+//   the first job = the least by (r_i / w_i, running tasks / w_i, job id).
+//
+// The print has only r_i. All jobs are equal when a batch starts, and the print would give every free slot of that
+// moment to one job. The print knows no priorities; among jobs of one priority the order is that of the print.
+//
+// The order of the r_i changes even when only time passes, so no order is kept. Fractions are compared as whole
+// numbers, so equal ones are equal. Thread rule: free functions over their arguments. O(1) each.
+
+// A job's use of the cluster: r_i = used / age.
+struct ServiceFraction {
+  JobId job;
+  std::uint32_t running = 0;  // tasks
+  std::uint32_t weight = 4;   // 4 w_i, which is a whole number
+  Micros used = 0;            // run times of all tasks, finished and running
+  Micros age = 1;             // now - T_i; a job that has not started before now has 0 / 1
+};
+
+// Returns the fraction of the job at `now`.
+[[nodiscard]] ServiceFraction ServiceOf(const JobState& job, Micros now);
+// Returns true if the job of `a` comes before that of `b`. This is a strict order of jobs with different ids.
+[[nodiscard]] bool LeastServedFirst(const ServiceFraction& a, const ServiceFraction& b);
 
 class FreshDynamic : public Policy {
  public:

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "schedulers/history/deadlines.h"
 #include "schedulers/history/estimates.h"
+#include "schedulers/settings/key_list.h"
 
 namespace millrace::sched {
 namespace {
@@ -45,6 +45,12 @@ bool HalfDone(const ClusterState& state, const JobState& job, Micros now) {
 }
 
 }  // namespace
+
+void Declare(KeyList& keys, EdfSettings& settings) {
+  auto& [exclusive] = settings;
+  keys.Flag("exclusive", &exclusive,
+            "the next job starts when the maps and half of the reduces of the current one are done");
+}
 
 void EdfOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);

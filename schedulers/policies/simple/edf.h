@@ -22,13 +22,25 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
 #include "schedulers/offering/job_order.h"
-#include "schedulers/policies/simple/edf_settings.h"
 
 namespace millrace::sched {
+
+class KeyList;
+
+// EdfSettings: the settings of `edf`.
+struct EdfSettings {
+  bool exclusive = false;
+
+  static constexpr std::string_view kSection = "edf";
+  static constexpr std::string_view kOneLine = "The scheduler edf.";
+};
+
+void Declare(KeyList& keys, EdfSettings& settings);
 
 class EdfOrder : public JobOrder {
  public:

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "schedulers/policies/cp/plan/evaluator.h"
-#include "schedulers/policies/cp/plan/moves.h"
 #include "schedulers/policies/cp/plan/orders.h"
 #include "schedulers/policies/cp/plan/search.h"
 

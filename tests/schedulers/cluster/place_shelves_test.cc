@@ -1,11 +1,11 @@
-#include "schedulers/cluster/place_shelves.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <random>
 #include <vector>
+
+#include "schedulers/cluster/pending_maps.h"
 
 namespace millrace::sched {
 namespace {

@@ -6,13 +6,12 @@
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_file.h"
 #include "schedulers/config/settings_keys.h"
-#include "schedulers/config/settings_text.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/policies/simple/capacity_settings.h"
-#include "schedulers/policies/simple/edf_settings.h"
+#include "schedulers/policies/simple/edf.h"
 
 namespace millrace::sched {
 namespace {

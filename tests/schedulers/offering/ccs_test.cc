@@ -5,7 +5,7 @@
 #include <string>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/offering/ccs_settings.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/simple/capacity_settings.h"

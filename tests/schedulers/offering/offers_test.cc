@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/greedy.h"
@@ -21,7 +20,6 @@
 #include "schedulers/policies/simple/capacity.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/edf.h"
-#include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/round_robin.h"

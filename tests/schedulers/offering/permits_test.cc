@@ -11,7 +11,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
-#include "schedulers/offering/ccs_settings.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 

@@ -13,7 +13,7 @@
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
-#include "schedulers/policies/simple/edf_settings.h"
+#include "schedulers/policies/simple/edf.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

@@ -5,9 +5,9 @@
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/core/policy_view.h"
-#include "schedulers/events/decisions.h"
+#include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
-#include "schedulers/offering/ccs_settings.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/eviction_settings.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
@@ -15,7 +15,7 @@
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/simple/capacity_settings.h"
-#include "schedulers/policies/simple/edf_settings.h"
+#include "schedulers/policies/simple/edf.h"
 #include "tests/schedulers/every_scheduler.h"
 
 namespace millrace::sched {

@@ -1,9 +1,12 @@
 // Orders of jobs that a search starts from. Pure; ties go to the lower index.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <random>
 #include <vector>
 
+#include "schedulers/policies/cp/plan/evaluator.h"
 #include "schedulers/policies/cp/plan/problem.h"
 
 namespace millrace::sched {
@@ -33,5 +36,23 @@ using JobSequence = std::vector<std::uint32_t>;
 
 // Returns these eight orders, Previous first.
 [[nodiscard]] std::vector<JobSequence> StartOrders(const PlanProblem& problem, const std::vector<Micros>& alone);
+
+// The orders of a search in the evaluator's form, and the random moves from one to another. Pure, except for the random
+// engine that is passed in.
+
+// Returns the order with each job in one chunk, and reduces in the order of the maps.
+[[nodiscard]] PlanOrder OrderOf(const PlanProblem& problem, const JobSequence& jobs);
+// Returns the same order with each chunk cut into up to `pieces` consecutive chunks.
+[[nodiscard]] PlanOrder Split(const PlanProblem& problem, const PlanOrder& order, std::uint32_t pieces);
+
+// Moves one job elsewhere or swaps two jobs, maps and reduces alike. Returns the number of leading chunks that did not
+// change. Requires: at least two chunks, one for each job.
+std::size_t MoveJob(std::mt19937_64* random, PlanOrder* order);
+// Moves a chunk of maps elsewhere, swaps two chunks, shifts maps between two chunks of a job, or moves the reduces of a
+// job. Returns the number of leading chunks that did not change.
+std::size_t MoveChunk(std::mt19937_64* random, PlanOrder* order);
+
+// Writes the order in terms of jobs: consecutive chunks of a job become one.
+void WritePlan(const PlanProblem& problem, const PlanOrder& order, Plan* plan);
 
 }  // namespace millrace::sched

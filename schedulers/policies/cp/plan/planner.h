@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 
-#include "schedulers/policies/cp/plan/plan.h"
 #include "schedulers/policies/cp/plan/problem.h"
 
 namespace millrace::sched {

@@ -8,7 +8,6 @@
 
 #include "schedulers/policies/cp/plan/bound.h"
 #include "schedulers/policies/cp/plan/evaluator.h"
-#include "schedulers/policies/cp/plan/moves.h"
 #include "schedulers/policies/cp/plan/orders.h"
 
 namespace millrace::sched {

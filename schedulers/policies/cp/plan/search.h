@@ -5,7 +5,7 @@
 //
 //   best = the cheapest of StartOrders(problem)                           // orders.h: eight
 //   if there are at most 6 jobs: best = the cheapest of all orders of jobs
-//   else:                        Climb(MoveJob), for 9 of 10 evaluations  // moves.h
+//   else:                        Climb(MoveJob), for 9 of 10 evaluations  // orders.h
 //   cut the maps of each job into up to 4 chunks, and Climb(MoveChunk) for the rest of the evaluations
 //
 //   Climb(move), from now = best until it makes no progress:              // late acceptance, Burke and Bykov 2017
@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "schedulers/policies/cp/plan/plan.h"
 #include "schedulers/policies/cp/plan/problem.h"
 
 namespace millrace::sched {

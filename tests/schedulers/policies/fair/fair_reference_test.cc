@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/reference.h"

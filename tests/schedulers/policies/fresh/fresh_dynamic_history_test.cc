@@ -9,7 +9,6 @@
 
 #include "schedulers/policies/fresh/fresh_dynamic.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
-#include "schedulers/policies/fresh/least_served.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 

@@ -1,6 +1,4 @@
 // The order of jobs by what they have had of the cluster, by hand and along random changes.
-#include "schedulers/policies/fresh/least_served.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "schedulers/policies/fresh/fresh_dynamic.h"
 
 namespace millrace::sched {
 namespace {

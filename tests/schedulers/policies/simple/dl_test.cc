@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/lsap/lsap_settings.h"

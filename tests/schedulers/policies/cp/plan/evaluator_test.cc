@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "schedulers/policies/cp/plan/moves.h"
+#include "schedulers/policies/cp/plan/orders.h"
 #include "schedulers/policies/cp/plan/reference.h"
 #include "tests/schedulers/policies/cp/random_problem.h"
 
