@@ -1,5 +1,5 @@
 // ReadToml turns a TOML text into one list of its tables and values, for readers that declare the keys they take
-// (options.h; schedulers/config). Thread rule: free functions, any thread.
+// (options.h; schedulers/policies/settings_file.h). Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>

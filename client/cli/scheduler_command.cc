@@ -10,9 +10,9 @@
 #include "client/cli/commands.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/core/wait_view.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::cli {
 namespace {

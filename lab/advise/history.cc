@@ -12,7 +12,7 @@
 #include "lab/journal/export_workload.h"
 #include "lab/journal/journal_result.h"
 #include "lab/model/cores_share.h"
-#include "schedulers/config/settings_file.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::compare {
 namespace {

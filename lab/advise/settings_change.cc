@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/config/settings_file.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::compare {
 namespace {

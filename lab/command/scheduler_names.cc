@@ -7,9 +7,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/make_scheduler.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::cli {
 namespace {

@@ -12,11 +12,11 @@
 #include "lab/journal/journal_lines.h"
 #include "lab/measure/recorder.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/limits.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/make_scheduler.h"
 
 namespace millrace::sim {
 namespace {

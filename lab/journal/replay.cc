@@ -11,13 +11,13 @@
 
 #include "lab/journal/journal_lines.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/journal/journal_text.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/make_scheduler.h"
 
 namespace millrace::sim {
 namespace {

@@ -13,9 +13,9 @@
 #include "lab/study/figures.h"
 #include "lab/workload/simulation_file.h"
 #include "lab/workload/toml_section.h"
-#include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/make_scheduler.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::sim::experiments {
 namespace {

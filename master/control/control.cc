@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
-#include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/policies/make_scheduler.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::master {
 

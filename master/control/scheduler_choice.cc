@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/policies/make_scheduler.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::master {
 namespace {

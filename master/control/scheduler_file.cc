@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "schedulers/config/settings_file.h"
 #include "schedulers/offering/speculation_settings.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::master {
 namespace {

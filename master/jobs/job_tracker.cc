@@ -12,11 +12,11 @@
 #include "master/jobs/job_plan.h"
 #include "master/jobs/leaving_attempts.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/config/make_scheduler.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/history/input_type.h"
 #include "schedulers/offering/speculation_settings.h"
+#include "schedulers/policies/make_scheduler.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::master {
 

@@ -57,7 +57,7 @@ struct AttemptOutput {
 
 struct TrackerOptions {
   sched::SchedulerSet scheduler;  // one that MakeScheduler makes
-  bool background = false;        // the search for plans has a thread of its own (schedulers/config/make_scheduler.h)
+  bool background = false;        // the search for plans has a thread of its own (schedulers/policies/make_scheduler.h)
   std::size_t history_jobs = 0;   // how many ended jobs are remembered
   // Returns the nanoseconds since an arbitrary moment, to measure the cost of deciding. If it is empty, the cost is not
   // measured.

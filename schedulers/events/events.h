@@ -222,7 +222,7 @@ struct BandwidthMeasured {
   std::uint64_t bytes_per_second = 0;
   bool operator==(const BandwidthMeasured&) const = default;
 };
-// Another scheduler decides from now on, or the same one with other settings (schedulers/config/settings_file.h).
+// Another scheduler decides from now on, or the same one with other settings (schedulers/policies/settings_file.h).
 // EngineOptions::make_policy makes its policy; if it cannot, the event is refused.
 struct SchedulerSet {
   std::string name;

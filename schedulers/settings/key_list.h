@@ -1,5 +1,5 @@
 // KeyList: receives from Declare the keys of a section's struct, each with its field, its range and one line for
-// people. schedulers/config/settings_keys.cc implements it for readers and writers. Thread rule: one thread.
+// people. schedulers/policies/settings_keys.cc implements it for readers and writers. Thread rule: one thread.
 //
 //   void Declare(KeyList& keys, EdfSettings& settings) {
 //     auto& [exclusive] = settings;

@@ -1,4 +1,4 @@
-// Section: the description by which schedulers/config reads, checks and writes one section of the scheduler file. The
+// Section: the description by which schedulers/policies reads, checks and writes one section of the scheduler file. The
 // catalogue (policies/catalog.cc) makes one from each struct of settings with FixedSection or NamedSection.
 //
 // The struct has

@@ -3,7 +3,7 @@
 //
 // A section of the file is a struct in the folder of the part that it steers (policies/fair/fair_settings.h); section.h
 // lists the members of such a struct, and the catalogue (policies/catalog.cc) lists all structs. Settings looks the
-// structs up by type, so that it depends on no policy. schedulers/config reads and writes them, and refuses values
+// structs up by type, so that it depends on no policy. schedulers/policies reads and writes them, and refuses values
 // outside the range of their key; Settings itself checks nothing. Thread rule: a plain value, copied freely.
 #pragma once
 

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/offering/speculation_settings.h"
+#include "schedulers/policies/settings_file.h"
 #include "schedulers/policies/simple/edf.h"
 #include "tests/master/tracker_fixture.h"
 #include "tests/node_ids.h"

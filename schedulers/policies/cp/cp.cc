@@ -126,7 +126,7 @@ PolicyView Cp::View(const ClusterState& state, Micros now) const {
   view.deadlines = DeadlinesOf(state, now);
   view.facts.push_back(Fact::Words("cp.objective", paper ? "paper" : "mix"));
   if (!plan_) return view;
-  // `paper` costs (late jobs + 1) x the worst turnaround, which is a time; `mix` is a sum of shares (plan/problem.h).
+  // `paper` costs (late jobs + 1) x the worst turnaround, which is a time; `mix` is a sum of shares (problem.h).
   const auto cost = [&](std::string name, double value) {
     return paper ? Fact::Number(std::move(name), value / kSecond, "s") : Fact::Number(std::move(name), value);
   };

@@ -16,7 +16,7 @@
 //     if the planner has a better plan: order.Follow(plan)
 //     give a free slot to the first job of the order that can use it                              // lines 9 to 20
 //
-// The picture is in cp_snapshot.h, the planner in plan/planner.h and the rule for following a plan in cp_order.h. Tasks
+// The picture is in cp_snapshot.h, the planner in planner.h and the rule for following a plan in cp_order.h. Tasks
 // are bound to nodes late, by locality, as in all orders (offering/greedy.h). For a picture of fewer than two jobs, no
 // plan is made.
 //
@@ -37,7 +37,7 @@
 #include "schedulers/policies/cp/cp_order.h"
 #include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/cp/cp_snapshot.h"
-#include "schedulers/policies/cp/plan/planner.h"
+#include "schedulers/policies/cp/planner.h"
 
 namespace millrace::sched {
 

@@ -1,4 +1,4 @@
-// CpOrder: the job order that follows a plan of `cp` (plan/plan.h) as slots are offered.
+// CpOrder: the job order that follows a plan of `cp` (problem.h) as slots are offered.
 //
 // The rule by which a plan becomes an order, as code. The rule does not use start times, so no slot waits for one.
 //
@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "schedulers/offering/job_order.h"
-#include "schedulers/policies/cp/plan/problem.h"
+#include "schedulers/policies/cp/problem.h"
 
 namespace millrace::sched {
 

@@ -1,4 +1,4 @@
-// CpSnapshot: the picture of the cluster that `cp` plans for (plan/problem.h), with the learnt task times of each job.
+// CpSnapshot: the picture of the cluster that `cp` plans for (problem.h), with the learnt task times of each job.
 //
 // The rule, as code: the expected time of a task, and the slots that running tasks leave (sections 4.3.2 and 4.4.3).
 //
@@ -23,7 +23,7 @@
 
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/cp/cp_settings.h"
-#include "schedulers/policies/cp/plan/problem.h"
+#include "schedulers/policies/cp/problem.h"
 
 namespace millrace::sched {
 

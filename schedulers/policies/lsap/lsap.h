@@ -5,7 +5,7 @@
 //
 //   if slots may still gather: wait                                               // Batching, below
 //   choose for each free slot at most one pending map, and for each map at most one slot, so that
-//     as many maps run as can, and the sum of cost(map, node) is the least        // lsap/assignment/assignment.h
+//     as many maps run as can, and the sum of cost(map, node) is the least        // assignment.h
 //   launch them all, before any other event
 //   cost(map, node) = 0 if the node has a replica of the map's input
 //                   = else the input's bytes / the measured bandwidth from its best replica   (`lsap`)
@@ -33,9 +33,9 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/policies/lsap/assignment/map_assignment.h"
 #include "schedulers/policies/lsap/lsap_candidates.h"
 #include "schedulers/policies/lsap/lsap_settings.h"
+#include "schedulers/policies/lsap/map_assignment.h"
 #include "schedulers/policies/simple/dl.h"
 
 namespace millrace::sched {

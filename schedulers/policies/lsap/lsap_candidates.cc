@@ -5,7 +5,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "schedulers/policies/lsap/assignment/idle_slots.h"
+#include "schedulers/policies/lsap/idle_slots.h"
 
 namespace millrace::sched {
 namespace {

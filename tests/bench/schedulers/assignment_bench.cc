@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "schedulers/policies/lsap/assignment/assignment.h"
+#include "schedulers/policies/lsap/assignment.h"
 
 namespace millrace::sched {
 namespace {

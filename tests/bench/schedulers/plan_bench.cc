@@ -10,9 +10,9 @@
 #include <random>
 #include <vector>
 
-#include "schedulers/policies/cp/plan/evaluator.h"
-#include "schedulers/policies/cp/plan/orders.h"
-#include "schedulers/policies/cp/plan/search.h"
+#include "schedulers/policies/cp/evaluator.h"
+#include "schedulers/policies/cp/orders.h"
+#include "schedulers/policies/cp/search.h"
 
 namespace millrace::sched {
 namespace {

@@ -1,5 +1,5 @@
 // The scheduler file, and its canonical text in the journal.
-#include "schedulers/config/settings_file.h"
+#include "schedulers/policies/settings_file.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

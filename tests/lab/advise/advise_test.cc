@@ -10,7 +10,7 @@
 #include "lab/advise/goal.h"
 #include "lab/advise/redraw.h"
 #include "lab/advise/settings_change.h"
-#include "schedulers/config/settings_file.h"
+#include "schedulers/policies/settings_file.h"
 #include "tests/lab/records.h"
 
 namespace millrace::compare {

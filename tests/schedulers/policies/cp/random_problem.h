@@ -1,10 +1,10 @@
-// Draws small problems for tests from a random engine. Times are a few ticks, so that plan/reference.h can play them.
+// Draws small problems for tests from a random engine. Times are a few ticks, so that reference.h can play them.
 #pragma once
 
 #include <cstdint>
 #include <random>
 
-#include "schedulers/policies/cp/plan/problem.h"
+#include "schedulers/policies/cp/problem.h"
 
 namespace millrace::sched {
 

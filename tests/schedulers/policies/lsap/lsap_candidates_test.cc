@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/policies/lsap/assignment/map_assignment.h"
+#include "schedulers/policies/lsap/map_assignment.h"
 
 namespace millrace::sched {
 namespace {
