@@ -1,9 +1,11 @@
 #include "base/machine_size.h"
 
 #include <sched.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <limits>
@@ -123,6 +125,12 @@ MachineCores CoresOfMachine(const std::string& root, unsigned affinity, unsigned
   std::ifstream boot(root + "/proc/sys/kernel/random/boot_id");
   std::getline(boot, cores.shared_as);
   return cores;
+}
+
+Result<std::uint64_t> FreeBytes(const std::string& path) {
+  struct statvfs disk = {};
+  if (::statvfs(path.c_str(), &disk) != 0) return FromErrno(errno, "ask for the room in " + path);
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
 }  // namespace millrace

@@ -1,10 +1,13 @@
-// The memory and cores that this process may use with its children: all that the machine has, or less where the control
-// groups (cgroups(7), version 1 or 2) of a container or service allow less.
-// Thread rule: any thread.
+// The size of the machine: the room left on a disk, and the memory and cores that this process may use with its
+// children: all that the machine has, or less where the control groups (cgroups(7), version 1 or 2) of a container or
+// service allow less. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "base/status.h"
 
 namespace millrace {
 
@@ -24,5 +27,11 @@ struct MachineCores {
 // leaves to the process count as its own. `affinity` is the number of cores, out of `online`, on which the process may
 // run; if either is 0, the system is asked.
 [[nodiscard]] MachineCores CoresOfMachine(const std::string& root = "", unsigned affinity = 0, unsigned online = 0);
+
+// Returns the number of bytes that this process may write to the file system of `path`.
+[[nodiscard]] Result<std::uint64_t> FreeBytes(const std::string& path);
+// The type of FreeBytes. Code that needs to know the room takes a RoomProbe as an argument, so that a test can fill and
+// clear a disk.
+using RoomProbe = std::function<Result<std::uint64_t>(const std::string& path)>;
 
 }  // namespace millrace

@@ -133,4 +133,15 @@ std::optional<std::string> Nearest(std::string_view name, const std::vector<std:
   return *best;
 }
 
+std::string_view LastLines(std::string_view text, std::uint64_t lines) {
+  if (lines == 0) return {};
+  std::size_t end = text.ends_with('\n') ? text.size() - 1 : text.size();
+  while (true) {
+    const std::size_t before = end == 0 ? text.npos : text.rfind('\n', end - 1);
+    if (before == text.npos) return text;
+    if (--lines == 0) return text.substr(before + 1);
+    end = before;
+  }
+}
+
 }  // namespace millrace

@@ -1,8 +1,9 @@
-// Text for people: printable and quoted names for messages, and "did you mean".
+// Text for people: printable and quoted names for messages, "did you mean", and the last lines.
 // Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,5 +36,9 @@ inline constexpr std::size_t kLongestName = 255;
 // (Levenshtein), the first if several are equally near, or nothing if even that one takes more than max(1, size of
 // `name` / 3).
 [[nodiscard]] std::optional<std::string> Nearest(std::string_view name, const std::vector<std::string>& candidates);
+
+// Returns the last `lines` lines of the text, or all of it if it has fewer. A newline at the end of the text ends its
+// last line.
+[[nodiscard]] std::string_view LastLines(std::string_view text, std::uint64_t lines);
 
 }  // namespace millrace

@@ -93,7 +93,7 @@ install(FILES client/pipeline/pipeline.h client/pipeline/run_pipeline.h COMPONEN
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/pipeline)
 install(FILES worker/task/channel/record_note.h COMPONENT dev
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/worker/task/channel)
-foreach(folder base base/ids base/record client/api client/format client/job worker/task/collect worker/task/run)
+foreach(folder base base/ids client/api client/format client/job worker/task/collect worker/task/run)
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.h)
   install(FILES ${headers} COMPONENT dev DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/${folder})
 endforeach()

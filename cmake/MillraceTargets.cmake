@@ -92,10 +92,10 @@ function(millrace_write_link_sets file)
   file(WRITE ${file} "${sets}")
 endfunction()
 
-# millrace_allocator(PROGRAM): it allocates as base/memory says; as the sanitizer does where there is one.
+# millrace_allocator(PROGRAM): it allocates as base/allocator.cc says; as the sanitizer does where there is one.
 function(millrace_allocator program)
   if(NOT MILLRACE_SANITIZE)
-    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/base/memory/allocator.cc)
+    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/base/allocator.cc)
     target_link_libraries(${program} PRIVATE PkgConfig::JEMALLOC)
   endif()
 endfunction()

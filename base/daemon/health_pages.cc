@@ -1,10 +1,32 @@
 #include "base/daemon/health_pages.h"
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/ids/time.h"
 
 namespace millrace::daemon {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const std::vector<Notice>& notices) {
+  Json list = Json::array();
+  for (const Notice& notice : notices)
+    list.push_back({{"code", notice.name()}, {"level", NameOf(notice.level())}, {"text", notice.line}});
+  return list;
+}
+
+http::Answer Page(const char* well, const char* unwell, const Health& health) {
+  const bool good = health.faults.empty();
+  const Json json{
+      {"status", good ? well : unwell}, {"reasons", ToJson(health.faults)}, {"warnings", ToJson(health.warnings)}};
+  // Names in the lines come from anywhere.
+  return {.status = good ? 200U : 503U,
+          .type = "application/json",
+          .body = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
 
 constexpr kj::Duration kAskEvery = 1 * kj::SECONDS;
 
@@ -14,6 +36,28 @@ Micros Monotonic() {
 }
 
 }  // namespace
+
+void HealthBoard::Write(Health health) {
+  const std::lock_guard lock(mutex_);
+  health_ = std::move(health);
+  written_ = now_();
+}
+
+http::Answer HealthBoard::Get(const std::string& target) const {
+  const std::string path = target.substr(0, target.find('?'));
+  if (path != "/healthz" && path != "/readyz") return {.status = 404, .body = "there are /healthz and /readyz\n"};
+  const std::lock_guard lock(mutex_);
+  if (!health_) {
+    const Health starting{{{NoticeCode::kStarting, "the daemon has not started yet"}}, {}};
+    return path == "/healthz" ? Page("ok", "stuck", {}) : Page("ready", "not ready", starting);
+  }
+  const Micros silent = now_() - written_;
+  if (silent > kStale) {
+    const Notice stuck{NoticeCode::kStuck, "the control thread has stood still for " + FormatDuration(silent)};
+    return Page("ok", "stuck", {{stuck}, {}});
+  }
+  return path == "/healthz" ? Page("ok", "stuck", {}) : Page("ready", "not ready", *health_);
+}
 
 HealthPages::HealthPages() : board_(Monotonic) {}
 

@@ -1,11 +1,12 @@
-// What a job's tasks, the client, the master and the engine say of a job in the same words: how its input is split, and
-// the terms on which the engine runs it. The header includes the standard library alone, so that the engine may use it.
-// Thread rule: values.
+// What a job's tasks, the client, the master and the engine say of a job in the same words: how its input is split,
+// the terms on which the engine runs it, and its pool. The header includes the standard library alone, so that the
+// engine may use it. Thread rule: values.
 #pragma once
 
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace millrace {
@@ -31,5 +32,11 @@ struct JobTerms {
 };
 inline constexpr std::uint32_t kMostAttemptsOfTask = 100;
 inline constexpr std::uint32_t kMostSkippedRecords = 1000;  // of a map
+
+// Returns the pool of a job, for displays, counts and checks of rights: the one that it names, or else the one named
+// after its user.
+[[nodiscard]] inline const std::string& PoolOf(const std::string& named, const std::string& user) {
+  return named.empty() ? user : named;
+}
 
 }  // namespace millrace

@@ -3,6 +3,9 @@
 // not at all. Thread rule: any thread.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -56,7 +59,18 @@ class KeyValueStore {
 };
 
 // Returns the number in big-endian form for use in keys, so that byte order is numeric order.
-[[nodiscard]] std::string KeyNumber(std::uint64_t n);
-[[nodiscard]] std::optional<std::uint64_t> ParseKeyNumber(std::string_view eight_bytes);
+[[nodiscard]] inline std::string KeyNumber(std::uint64_t n) {
+  static_assert(std::endian::native == std::endian::little);
+  const std::uint64_t big_endian = __builtin_bswap64(n);
+  std::string key(sizeof big_endian, '\0');
+  std::memcpy(key.data(), &big_endian, sizeof big_endian);
+  return key;
+}
+[[nodiscard]] inline std::optional<std::uint64_t> ParseKeyNumber(std::string_view eight_bytes) {
+  std::uint64_t big_endian = 0;
+  if (eight_bytes.size() != sizeof big_endian) return std::nullopt;
+  std::memcpy(&big_endian, eight_bytes.data(), sizeof big_endian);
+  return __builtin_bswap64(big_endian);
+}
 
 }  // namespace millrace

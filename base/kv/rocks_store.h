@@ -12,10 +12,10 @@
 #include <memory>
 #include <string>
 
-#include "base/free_bytes.h"
 #include "base/kv/key_value_store.h"
 #include "base/kv/log_reader.h"
 #include "base/kv/spare_log.h"
+#include "base/machine_size.h"
 #include "base/status.h"
 
 namespace millrace {

@@ -4,14 +4,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <exception>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "base/admission.h"
+#include "base/bytes.h"
 #include "base/net/bulk_handler.h"
 #include "base/net/frame.h"
 #include "base/thread.h"
@@ -388,5 +392,29 @@ void BulkServer::Stop() {
 
 std::uint16_t BulkServer::port() const { return impl_->port; }
 BulkServer::Threads& BulkServer::threads() { return impl_->threads; }
+
+class IncarnationServer::Handler final : public BulkHandler {
+ public:
+  Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
+    Decoder in(header);
+    const std::uint64_t asked = in.U64();
+    Status status = in.Finish("a question for an incarnation");
+    if (status.ok() && (!drawn || asked != incarnation)) status = Invalid("another process is here");
+    if (!status.ok()) co_return (co_await wire->WriteFailure(std::move(status))).ok();
+    co_return (co_await wire->WriteReply({})).ok();
+  }
+
+  std::atomic<std::uint64_t> incarnation = 0;
+  std::atomic<bool> drawn = false;
+};
+
+IncarnationServer::IncarnationServer(BulkServer& server) : handler_(std::make_shared<Handler>()) {
+  server.Register(Operation::kAskIncarnation, handler_);
+}
+
+void IncarnationServer::Is(std::uint64_t incarnation) {
+  handler_->incarnation = incarnation;
+  handler_->drawn = true;
+}
 
 }  // namespace millrace::net

@@ -13,7 +13,6 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/job.h"
-#include "base/ids/pool.h"
 #include "base/ids/time.h"
 
 namespace millrace {

@@ -229,7 +229,7 @@ struct WorkerInfo {
   machine @21 :Text;           # workers that say the same share these cores with each other; empty: they are its own
 }
 
-# How far the master's database had come (base/moment.h). A database that has not gone through a moment that a worker was told of is
+# How far the master's database had come (base/cluster_id.h). A database that has not gone through a moment that a worker was told of is
 # older than what the worker knows.
 struct Moment {
   life @0 :UInt64;             # drawn when the master started

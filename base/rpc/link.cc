@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/rpc/calls.h"
 #include "base/rpc/connection.h"
-#include "base/rpc/deadline.h"
 #include "base/rpc/status_codec.h"
 
 namespace millrace::rpc {

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "base/admission.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/connection.h"
-#include "base/rpc/deadline.h"
 #include "base/rpc/framed_stream.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/tls_stream.h"

@@ -5,8 +5,6 @@
 #include <charconv>
 #include <optional>
 
-#include "base/rpc/plain_reason.h"
-
 namespace millrace::rpc {
 namespace {
 

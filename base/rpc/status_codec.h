@@ -5,6 +5,9 @@
 
 #include <kj/exception.h>
 
+#include <string>
+#include <string_view>
+
 #include "base/status.h"
 
 namespace millrace::rpc {
@@ -16,5 +19,10 @@ namespace millrace::rpc {
 // Returns true if the connection itself broke, so that the call may be repeated on another connection; false if the
 // server itself returned kUnavailable.
 [[nodiscard]] bool ConnectionBroke(const kj::Exception& exception);
+
+// Returns the part of a failure text of KJ that is meant for people, without source code and variables, on one line:
+// "Address already in use" from "::bind(fd, ...): Address already in use; fd = 7", "the name is not found: Name or
+// service not known" from "DNS lookup failed.; params.host = x; gai_strerror(status) = Name or service not known".
+[[nodiscard]] std::string PlainReason(std::string_view text);
 
 }  // namespace millrace::rpc

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/rpc/plain_reason.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/tls_stream.h"
 #include "base/rpc/transport.h"

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "base/tls/put_file.h"
+#include "base/tls/tls_files.h"
 
 namespace millrace::tls {
 namespace {

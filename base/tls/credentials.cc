@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/tls/context.h"
-#include "base/tls/put_file.h"
+#include "base/tls/tls_files.h"
 
 namespace millrace::tls {
 namespace {

@@ -1,5 +1,6 @@
 // TlsFiles: the files with which a process takes part in a cluster with TLS, and the options that name them. All three
-// are PEM files; if none is given there is no TLS. Thread rule: a value.
+// are PEM files; if none is given there is no TLS. PutFile and ReadKeyFile write and read such files. Thread rule: a
+// value, and free functions for any thread.
 #pragma once
 
 #include <string>
@@ -28,5 +29,17 @@ void DeclareTlsOptions(OptionSet& options, TlsFiles* files);
 // Returns ca.pem, cert.pem and key.pem in the directory, as `millrace ca issue` makes them; no files if `directory` is
 // empty.
 [[nodiscard]] TlsFiles TlsFilesIn(const std::string& directory);
+
+// Modes of files that PutFile writes.
+inline constexpr int kForOwner = 0600;  // keys
+inline constexpr int kForAll = 0644;    // certificates
+
+// Writes a file durably with this mode, whatever the umask is: after a crash either the old file or the new one exists.
+// Returns kExists if there is a file, unless `replace`. A link at the path is replaced, and never followed.
+[[nodiscard]] Status PutFile(const std::string& path, std::string_view text, int mode, bool replace);
+
+// Reads a file that holds a key. As ssh does, refuses a file that others than its owner may read or change, since a key
+// that others may have read proves nothing; returns kDenied, with the command to run.
+[[nodiscard]] Result<std::string> ReadKeyFile(const std::string& path);
 
 }  // namespace millrace::tls

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "base/record/record_file.h"
 #include "base/text.h"
+#include "client/format/record_file.h"
 
 namespace millrace {
 

@@ -149,7 +149,7 @@ using OnKeyValue = std::function<void(KeyValue, std::uint64_t)>;
 [[nodiscard]] Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record);
 }  // namespace internal
 
-// A record is a key and a value of a record file (base/record/record_file.h), which has a compression of its own. The
+// A record is a key and a value of a record file (client/format/record_file.h), which has a compression of its own. The
 // offset of a record is approximate.
 struct RecordFiles {
   using Record = KeyValue;

@@ -12,10 +12,10 @@
 #include <string_view>
 
 #include "base/random.h"
-#include "base/record/record_file.h"
 #include "client/format/codec.h"
 #include "client/format/compound_codec.h"
 #include "client/format/output_file.h"
+#include "client/format/record_file.h"
 
 namespace millrace {
 
@@ -79,7 +79,7 @@ struct FixedOutput {
   };
 };
 
-// Writes a record file (base/record/record_file.h): key and value as their Codecs write them.
+// Writes a record file (client/format/record_file.h): key and value as their Codecs write them.
 struct RecordOutput {
   template <class K, class V>
   static constexpr bool kTakes = Encodable<K>&& Encodable<V>;

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/console/arguments.h"
-#include "base/last_lines.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
 #include "client/job_client/job_client.h"

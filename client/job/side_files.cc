@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/free_bytes.h"
+#include "base/machine_size.h"
 #include "base/text.h"
 #include "base/units.h"
 

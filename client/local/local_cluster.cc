@@ -17,7 +17,6 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "base/free_bytes.h"
 #include "base/local_place.h"
 #include "base/machine_size.h"
 #include "base/text.h"

@@ -4,7 +4,6 @@
 
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/task.capnp.h"
-#include "base/protocol/task_fields.h"
 #include "dfs/wire/block_wire.h"
 
 namespace millrace {

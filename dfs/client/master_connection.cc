@@ -8,7 +8,7 @@
 #include "base/protocol/name.capnp.h"
 #include "base/random.h"
 #include "base/release.h"
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"

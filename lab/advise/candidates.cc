@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "base/ids/pool.h"
+#include "base/ids/job.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 

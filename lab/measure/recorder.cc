@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/ids/pool.h"
+#include "base/ids/job.h"
 #include "lab/measure/fairness.h"
 #include "schedulers/cluster/job_state.h"
 #include "schedulers/policies/fair/fair_settings.h"

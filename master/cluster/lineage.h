@@ -1,5 +1,5 @@
-// Lineage keeps, in the master's database, the moments (base/moment.h) that the database has gone through. From these
-// moments, a master recognises that a worker knows a later moment than the master's database. Pure. Thread rule:
+// Lineage keeps, in the master's database, the moments (base/cluster_id.h) that the database has gone through. From
+// these moments, a master recognises that a worker knows a later moment than the master's database. Pure. Thread rule:
 // control thread.
 //
 // The lives of the master, each with its last number, are stored under "lives", and the number of the present life
@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <deque>
 
+#include "base/cluster_id.h"
 #include "base/kv/key_value_store.h"
-#include "base/moment.h"
 #include "base/status.h"
 
 namespace millrace::master {

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/net/frame.h"
 #include "base/release.h"
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/status_codec.h"
 
 namespace millrace::master {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/ids/ids.h"
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/status_codec.h"
 #include "master/control/wire_codec.h"
 #include "schedulers/cluster/cluster_state.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/protocol/task_fields.h"
+#include "base/protocol/attempt_wire.h"
 #include "base/text.h"
 #include "dfs/name/placement.h"
 #include "dfs/wire/block_wire.h"

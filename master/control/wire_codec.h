@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cluster_id.h"
 #include "base/ids/ids.h"
-#include "base/moment.h"
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/job_wire.h"
 #include "base/protocol/master.capnp.h"

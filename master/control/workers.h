@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "base/cluster_id.h"
 #include "base/log.h"
-#include "base/moment.h"
 #include "base/rpc/transport.h"
 #include "base/status.h"
 #include "master/cluster/clearance.h"

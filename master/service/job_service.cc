@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "base/ids/ids.h"
-#include "base/rpc/cancellation.h"
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
 #include "master/control/wire_codec.h"

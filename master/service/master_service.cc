@@ -6,7 +6,7 @@
 
 #include "base/protocol/call_rights.h"
 #include "base/release.h"
-#include "base/rpc/cancellation.h"
+#include "base/rpc/calls.h"
 #include "base/text.h"
 #include "master/cluster/worker_address.h"
 #include "master/control/control.h"

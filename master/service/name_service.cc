@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "base/rpc/cancellation.h"
+#include "base/rpc/calls.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
 #include "master/control/wire_codec.h"

@@ -1,6 +1,6 @@
-#include "base/moment.h"
-
 #include <gtest/gtest.h>
+
+#include "base/cluster_id.h"
 
 namespace millrace {
 namespace {

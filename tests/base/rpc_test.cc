@@ -1,9 +1,8 @@
 // Tests statuses across calls, deadlines, limits on connections, and the call gate.
 #include <gmock/gmock.h>
 
-#include "base/rpc/call_gate.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/connection.h"
-#include "base/rpc/deadline.h"
 #include "tests/base/rpc_fixture.h"
 #include "tests/fakes/pipe_network.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/file.h"
-#include "base/last_lines.h"
 #include "base/log.h"
 
 namespace millrace {

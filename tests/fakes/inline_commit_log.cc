@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/rpc/commit_waiters.h"
+#include "base/rpc/commit_log.h"
 
 namespace millrace::rpc {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/net/bulk_server.h"
-#include "base/net/incarnation_server.h"
 #include "base/rpc/background.h"
 #include "base/rpc/control_thread.h"
 #include "dfs/data/block_server.h"

@@ -1,8 +1,8 @@
-#include "base/daemon/health_board.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/daemon/health_pages.h"
 
 namespace millrace::daemon {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/tls/authority.h"
 #include "base/tls/context.h"
-#include "base/tls/put_file.h"
+#include "base/tls/tls_files.h"
 #include "tests/base/tls/tls_fixture.h"
 
 namespace millrace::tls {

@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "base/record/record_file.h"
+#include "client/format/record_file.h"
 #include "client/process/task_loop.h"
 #include "tests/client/api/task_driver.h"
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "base/record/record_file.h"
 #include "client/api/input_formats.h"
 #include "client/format/fixed_reader.h"
 #include "client/format/line_reader.h"
+#include "client/format/record_file.h"
 #include "tests/client/api/line_files.h"
 #include "tests/client/api/memory_source.h"
 

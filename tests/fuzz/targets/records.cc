@@ -2,8 +2,8 @@
 // says.
 #include <cstring>
 
-#include "base/record/format.h"
-#include "base/record/record_file.h"
+#include "client/format/record_file.h"
+#include "client/format/record_layout.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

@@ -11,7 +11,7 @@
 
 #include "base/protocol/master.capnp.h"
 #include "base/release.h"
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
 #include "tests/simulated/chaos/network.h"

@@ -16,7 +16,6 @@
 #include "base/kv/key_value_store.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
-#include "base/rpc/commit_waiters.h"
 #include "dfs/data/block_store.h"
 #include "dfs/data/write_fate.h"
 #include "tests/simulated/chaos/world.h"

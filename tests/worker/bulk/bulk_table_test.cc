@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/net/blocking_stream.h"
-#include "base/net/incarnation_server.h"
+#include "base/net/bulk_server.h"
 #include "base/tls/token.h"
 #include "dfs/wire/transfer.h"
 #include "dfs/wire/write_order.h"

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cluster_id.h"
 #include "base/log.h"
 #include "base/machine_size.h"
-#include "base/moment.h"
 #include "base/protocol/worker.capnp.h"
 #include "base/random.h"
 #include "base/rpc/task_group.h"

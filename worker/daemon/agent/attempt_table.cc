@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/protocol/task_fields.h"
+#include "base/protocol/attempt_wire.h"
 #include "base/units.h"
 #include "worker/daemon/agent/attempt_watch.h"
 

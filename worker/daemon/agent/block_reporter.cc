@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "dfs/wire/block_wire.h"
 #include "dfs/wire/damaged.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/rpc/cancellation.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/wire/block_wire.h"
 

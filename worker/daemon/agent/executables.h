@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/free_bytes.h"
 #include "base/log.h"
+#include "base/machine_size.h"
 #include "base/rpc/background.h"
 #include "base/status.h"
 #include "worker/sandbox/task_directories.h"

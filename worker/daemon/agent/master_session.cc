@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/release.h"
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/status_codec.h"
 
 namespace millrace::worker {

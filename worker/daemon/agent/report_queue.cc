@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/status_codec.h"
 
 namespace millrace::worker {

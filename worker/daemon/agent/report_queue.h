@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/master.capnp.h"
-#include "base/rpc/call_gate.h"
+#include "base/rpc/calls.h"
 #include "base/rpc/task_group.h"
 #include "base/status.h"
 

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/free_bytes.h"
 #include "base/log.h"
+#include "base/machine_size.h"
 #include "base/protocol/attempt_wire.h"
 #include "base/status.h"
 #include "worker/daemon/process/removals.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/free_bytes.h"
+#include "base/machine_size.h"
 #include "base/status.h"
 #include "base/tls/credentials.h"
 #include "worker/daemon/shuffle/reduce_copy.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/http/http_client.h"
+#include "base/daemon/http_client.h"
 #include "base/status.h"
 
 namespace millrace::worker {

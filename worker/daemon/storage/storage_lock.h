@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/cluster_id.h"
 #include "base/file.h"
-#include "base/moment.h"
 #include "base/random.h"
 #include "base/status.h"
 
@@ -24,7 +24,7 @@ class StorageLock {
   [[nodiscard]] const std::string& id() const { return id_; }
   // Returns the id in `<directory>/cluster_id` (base/cluster_id.h); empty if the worker has not joined a cluster yet.
   [[nodiscard]] const std::string& cluster() const { return cluster_; }
-  // Returns the moment in `<directory>/told` (base/moment.h); none if the file is missing or makes no sense.
+  // Returns the moment in `<directory>/told` (base/cluster_id.h); none if the file is missing or makes no sense.
   [[nodiscard]] const Moment& told() const { return told_; }
 
  private:

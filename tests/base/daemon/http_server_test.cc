@@ -1,5 +1,5 @@
 // The server over real sockets, spoken to byte by byte.
-#include "base/http/http_server.h"
+#include "base/daemon/http_server.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/record/record_file.h"
+#include "client/format/record_file.h"
 
 namespace millrace {
 namespace {

@@ -1,5 +1,5 @@
 // Like http_server.cc this has Boost.Beast, which takes long to compile.
-#include "base/http/http_client.h"
+#include "base/daemon/http_client.h"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,5 +1,5 @@
 // The client against the server of this library, and against peers that misbehave.
-#include "base/http/http_client.h"
+#include "base/daemon/http_client.h"
 
 #include <gmock/gmock.h>
 

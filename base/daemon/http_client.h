@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/http/http_server.h"
+#include "base/daemon/http_server.h"
 #include "base/status.h"
 
 namespace millrace::http {

@@ -1,4 +1,4 @@
-#include "base/rpc/deadline.h"
+#include "base/rpc/calls.h"
 
 #include "base/rpc/status_codec.h"
 #include "base/units.h"

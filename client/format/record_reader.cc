@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/record/format.h"
 #include "base/text.h"
+#include "client/format/record_layout.h"
 
 namespace millrace {
 

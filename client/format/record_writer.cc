@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/record/format.h"
+#include "client/format/record_layout.h"
 
 namespace millrace {
 

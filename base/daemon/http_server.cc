@@ -1,5 +1,5 @@
 // With http_client.cc the only translation units with Boost.Beast, which takes long to compile.
-#include "base/http/http_server.h"
+#include "base/daemon/http_server.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -1,8 +1,11 @@
-// CallGate: a cap on the calls in flight to one peer. A peer that has stopped answering would otherwise make the sender
-// queue without limit. Thread rule: the control thread.
+// Bounds of calls: WithDeadline for one call, so that a stopped peer does not hold its caller for ever; CallGate for
+// the calls in flight to one peer; AllowCancellation for a call that is served. Thread rule: the control thread.
 #pragma once
 
+#include <capnp/common.h>
 #include <kj/async.h>
+#include <kj/exception.h>
+#include <kj/timer.h>
 
 #include <memory>
 #include <optional>
@@ -13,6 +16,28 @@
 
 namespace millrace::rpc {
 
+// Lets a served call end, wherever it waits, when its caller hangs up or drops it. From Cap'n Proto 1.0 on only the
+// schema decides this, so the method must be marked `$Calls.allowCancellation` there, too
+// (base/protocol/capnp-1/cancellation.capnp).
+template <typename Context>
+void AllowCancellation([[maybe_unused]] Context& context) {
+#if CAPNP_VERSION < 1000000
+  context.allowCancellation();
+#endif
+}
+
+[[nodiscard]] kj::Exception DeadlinePassed(const std::string& what, kj::Duration limit);
+
+// Returns `promise`, except that it rejects once `limit` has passed. FromException reads the rejection as kTimeout:
+// "what: no answer within 10 s".
+template <class T>
+kj::Promise<T> WithDeadline(kj::Timer& timer, kj::Duration limit, std::string what, kj::Promise<T> promise) {
+  return promise.exclusiveJoin(timer.afterDelay(limit).then(
+      [what = std::move(what), limit]() -> kj::Promise<T> { return DeadlinePassed(what, limit); }));
+}
+
+// CallGate: a cap on the calls in flight to one peer. A peer that has stopped answering would otherwise make the sender
+// queue without limit. Thread rule: the control thread.
 class CallGate {
  public:
   // Room for one call. Destroying it gives the room back. It may outlive the gate.

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "base/record/record_file.h"
+#include "client/format/record_file.h"
 
 namespace millrace::record {
 
