@@ -19,7 +19,7 @@
 #include "base/tls/sha256.h"
 #include "client/cli/commands.h"
 #include "client/job_client/job_client.h"
-#include "dfs/wire/executable.h"
+#include "dfs/wire/path.h"
 
 extern char** environ;  // NOLINT: no header of POSIX declares it
 

@@ -1,6 +1,6 @@
 #include "client/job/engine_options.h"
 
-#include "dfs/wire/file_shape.h"
+#include "dfs/wire/file_status.h"
 
 namespace millrace {
 

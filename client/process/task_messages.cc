@@ -4,7 +4,7 @@
 
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/task.capnp.h"
-#include "dfs/wire/block_wire.h"
+#include "dfs/wire/messages.h"
 
 namespace millrace {
 namespace {

@@ -1,7 +1,10 @@
 #include "dfs/client/pipeline_writer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "dfs/wire/block_name.h"
@@ -289,6 +292,25 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
   unacknowledged->clear();
   AppendFrom(written.length, unacknowledged);
   return written;
+}
+
+Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
+                                                       Micros stall, std::vector<NodeId>* failed_nodes,
+                                                       const std::optional<BlockContent>& expected,
+                                                       const std::shared_ptr<tls::Credentials>& credentials,
+                                                       const std::string& token) {
+  MILLRACE_CHECK(!pipeline.empty() && pipeline.size() <= kMaxPipeline, std::to_string(pipeline.size()));
+  failed_nodes->clear();
+  auto writer = std::make_unique<PipelineWriter>(block, pipeline, stall, expected, std::chrono::steady_clock::now,
+                                                 credentials, token);
+  if (const Status begun = writer->Begin(); !begun.ok()) {
+    *failed_nodes = writer->failed_nodes();
+    // A node that refused the block may hold a finished one of the same id, which this writer must not touch. The
+    // other nodes drop a block without bytes by themselves.
+    writer->KeepNothing();
+    return begun;
+  }
+  return std::unique_ptr<BlockWriter>(std::move(writer));
 }
 
 }  // namespace millrace::dfs

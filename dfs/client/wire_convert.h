@@ -7,8 +7,7 @@
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/name.capnp.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/wire/block_wire.h"
-#include "dfs/wire/file_status_wire.h"
+#include "dfs/wire/messages.h"
 
 namespace millrace::dfs {
 

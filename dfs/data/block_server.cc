@@ -1,24 +1,31 @@
 #include "dfs/data/block_server.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/net/bulk_handler.h"
+#include "base/net/outlet.h"
+#include "base/status.h"
 #include "base/thread.h"
 #include "base/tls/token.h"
 #include "dfs/client/block_writer.h"
-#include "dfs/data/active_writes.h"
 #include "dfs/data/block_checksums.h"
-#include "dfs/data/packet_pump.h"
+#include "dfs/data/block_store.h"
 #include "dfs/data/write_session.h"
+#include "dfs/wire/transfer.h"
 #include "dfs/wire/write_order.h"
 
 namespace millrace::dfs {
@@ -29,6 +36,85 @@ using net::OnDisk;
 using net::Wire;
 
 namespace {
+
+// PacketPump sends a range of a block's chunks as packets, with the data from its file.
+// Thread rule: one thread at a time; Step runs on a disk thread.
+class PacketPump {
+ public:
+  // Sends all chunks that [offset, offset + size) touches. Requires: the range lies in the block and is not empty.
+  PacketPump(OpenBlock block, std::uint64_t id, std::uint64_t offset, std::uint64_t size);
+
+  // Sends as much as the outlet takes. Returns true once it has taken everything, and false if it takes no more for
+  // now.
+  Result<bool> Step(net::Outlet& outlet);
+
+ private:
+  void NextPacket();
+  Result<bool> SendHeader(net::Outlet& outlet);
+  Result<bool> SendData(net::Outlet& outlet);
+
+  const OpenBlock block_;
+  const std::uint64_t id_;
+  std::uint64_t next_;       // first byte of the next packet
+  const std::uint64_t end_;  // the end of the last chunk
+  std::string header_;
+  std::size_t header_sent_ = 0;
+  std::uint64_t data_at_ = 0, data_end_ = 0;
+};
+
+PacketPump::PacketPump(OpenBlock block, std::uint64_t id, std::uint64_t offset, std::uint64_t size)
+    : block_(std::move(block)),
+      id_(id),
+      next_(offset / kChunkBytes * kChunkBytes),
+      end_(std::min(block_.length, ChunkCount(offset + size) * kChunkBytes)) {
+  // This is only advice to the kernel. A failure costs nothing but speed.
+  ::posix_fadvise(block_.data.get(), static_cast<off_t>(next_), static_cast<off_t>(end_ - next_),
+                  POSIX_FADV_SEQUENTIAL);
+  NextPacket();
+}
+
+void PacketPump::NextPacket() {
+  Packet packet;
+  packet.offset = next_;
+  packet.length = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPacketBytes, end_ - next_));
+  packet.last = next_ + packet.length == end_;
+  const auto first = block_.chunk_crcs.begin() + static_cast<std::ptrdiff_t>(next_ / kChunkBytes);
+  std::copy_n(first, packet.chunks(), packet.crcs.begin());
+  header_ = EncodePacket(packet);
+  header_sent_ = 0;
+  data_at_ = next_;
+  data_end_ = next_ += packet.length;
+}
+
+Result<bool> PacketPump::SendHeader(net::Outlet& outlet) {
+  while (header_sent_ < header_.size()) {
+    MILLRACE_ASSIGN(const std::size_t n, outlet.Send(std::string_view(header_).substr(header_sent_), true));
+    if (n == 0) return false;
+    header_sent_ += n;
+  }
+  return true;
+}
+
+Result<bool> PacketPump::SendData(net::Outlet& outlet) {
+  while (data_at_ < data_end_) {
+    MILLRACE_ASSIGN(const std::size_t n,
+                    outlet.SendFile(block_.data.get(), data_at_, data_end_ - data_at_, BlockName(id_)));
+    if (n == 0) return false;
+    data_at_ += n;
+  }
+  return true;
+}
+
+Result<bool> PacketPump::Step(net::Outlet& outlet) {
+  while (true) {
+    MILLRACE_ASSIGN(const bool header_sent, SendHeader(outlet));
+    if (!header_sent) return false;
+    MILLRACE_ASSIGN(const bool data_sent, SendData(outlet));
+    if (!data_sent) return false;
+    if (next_ == end_) return true;
+    NextPacket();
+  }
+}
 
 constexpr unsigned kReplicators = 2;  // copies at a time, enough to keep a disk busy without slowing down readers
 constexpr Micros kReplicationStall = 20 * kSecond;

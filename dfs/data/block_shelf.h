@@ -20,7 +20,6 @@
 #include "dfs/data/block_checksums.h"
 #include "dfs/data/block_store.h"
 #include "dfs/data/block_trash.h"
-#include "dfs/data/write_fate.h"
 
 namespace millrace::dfs {
 

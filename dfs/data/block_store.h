@@ -9,7 +9,7 @@
 // is removed, written anew, or mended and relisted. block_trash.h describes the trash. A checksums file is u64 magic,
 // u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all that precedes.
 //
-// A block is spoiled when the disk refuses a step of writing it (write_fate.h): it is never finished or listed, even if
+// A block is spoiled when the disk refuses a step of writing it (WriteFate): it is never finished or listed, even if
 // a second try succeeds. FinishAt, Discard, Remove or the next sweep removes its remains.
 //
 // A writer on this machine may be given the unfinished data file itself (BlockFile::Share). If the writer keeps the
@@ -30,10 +30,32 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "dfs/data/write_fate.h"
 #include "dfs/wire/chunks.h"
 
 namespace millrace::dfs {
+
+// A step of writing the files of a block. kSync is a sync of a file or of a directory.
+enum class WriteStep : std::uint8_t { kWrite, kSync, kRename };
+
+// WriteFate records whether the files of a block that is being written can still be trusted.
+//
+// A kernel that cannot write pages back reports it once, at the next sync of the file, but then treats the pages as
+// clean: the sync after that succeeds although the bytes are lost. So the first call that the disk refuses spoils the
+// block for good. A spoiled block is never finished; its remains are removed, and the block is written anew. Every
+// store uses this class. Thread rule: one thread at a time.
+class WriteFate {
+ public:
+  // Takes the result of a step, and returns it. A failed sync or rename spoils the block, whatever the reason. A failed
+  // write spoils it if the disk refused it (kIo); after any other failure, such as a full disk, earlier bytes are still
+  // good.
+  Status Take(WriteStep step, Status ended);
+  [[nodiscard]] bool spoiled() const { return !why_.ok(); }
+  // Returns OK, or kIo with the reason if the block is spoiled; its files may then only be removed.
+  [[nodiscard]] Status Usable() const { return why_; }
+
+ private:
+  Status why_;
+};
 
 struct StoredBlock {
   std::uint64_t id = 0;

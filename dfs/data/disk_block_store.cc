@@ -424,6 +424,12 @@ BlockStore::Space DiskBlockStore::space() const {
 
 }  // namespace
 
+Status WriteFate::Take(WriteStep step, Status ended) {
+  const bool spoils = !ended.ok() && (step != WriteStep::kWrite || ended.code() == StatusCode::kIo);
+  if (spoils && !spoiled()) why_ = Status(StatusCode::kIo, ended.message() + "; what was written there is spoiled");
+  return ended;
+}
+
 Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory, std::uint64_t reserved_bytes,
                                                        std::function<void(const BlockStore::Swept&)> yielded) {
   auto store = std::make_unique<DiskBlockStore>(directory, reserved_bytes, std::move(yielded));

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
 #include "dfs/wire/block_name.h"
-#include "dfs/wire/damaged.h"
 
 namespace millrace::dfs {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/ids/ids.h"
-#include "dfs/wire/file_shape.h"
 #include "dfs/wire/file_status.h"
 
 namespace millrace::dfs {

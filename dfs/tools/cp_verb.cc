@@ -3,7 +3,6 @@
 
 #include "base/console/arguments.h"
 #include "base/text.h"
-#include "dfs/tools/glob.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/path.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/console/arguments.h"
-#include "dfs/tools/glob.h"
+#include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/path.h"
 

@@ -1,7 +1,7 @@
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "dfs/tools/get.h"
-#include "dfs/tools/glob.h"
+#include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 
 namespace millrace::dfs {

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "dfs/tools/put.h"
 #include "dfs/tools/verbs.h"
-#include "dfs/wire/file_shape.h"
+#include "dfs/wire/file_status.h"
 
 namespace millrace::dfs {
 namespace {

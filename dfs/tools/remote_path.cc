@@ -1,6 +1,11 @@
 #include "dfs/tools/remote_path.h"
 
+#include <utility>
 #include <vector>
+
+#include "base/text.h"
+#include "dfs/client/match_files.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
@@ -36,6 +41,27 @@ Status Walk(DfsClient& client, const std::string& path, const std::function<Stat
   MILLRACE_ASSIGN(const FileStatus root, client.Stat(path));
   if (!root.directory) return visit(root);
   return WalkDirectory(client, root.path, visit);
+}
+
+Result<std::vector<std::string>> ExpandPattern(DfsClient& client, const std::string& path) {
+  if (!HasPattern(path)) {
+    MILLRACE_ASSIGN(std::string canonical, CanonicalPath(path));
+    return std::vector<std::string>{std::move(canonical)};
+  }
+  MILLRACE_ASSIGN(std::vector<FileStatus> found, MatchFiles(client, path, Hidden::kDots));
+  if (found.empty()) return NotFound(Quote(path) + ": nothing matches");
+  std::vector<std::string> paths;
+  for (FileStatus& each : found) paths.push_back(std::move(each.path));
+  return paths;
+}
+
+Result<std::vector<std::string>> ExpandPatterns(DfsClient& client, const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    MILLRACE_ASSIGN(const std::vector<std::string> some, ExpandPattern(client, path));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 }  // namespace millrace::dfs

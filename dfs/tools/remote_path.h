@@ -1,10 +1,11 @@
-// Helpers with which the verbs of `millrace fs` join and walk paths of the file system (dfs/wire/path.h). Thread rule:
-// free functions, any thread.
+// Helpers with which the verbs of `millrace fs` join, walk and expand paths of the file system (dfs/wire/path.h).
+// Thread rule: free functions, any thread.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "dfs/client/dfs_client.h"
@@ -18,5 +19,15 @@ namespace millrace::dfs {
 // failure of `visit`, which ends the walk.
 [[nodiscard]] Status Walk(DfsClient& client, const std::string& path,
                           const std::function<Status(const FileStatus&)>& visit);
+
+// ExpandPattern expands a path given to `millrace fs`: to itself, or to all that a pattern matches
+// (dfs/wire/pattern.h). It blocks.
+//
+// Returns the paths that `path` stands for, in canonical form and in order; the path itself if it is not a pattern.
+// Returns kNotFound for a pattern that matches nothing.
+[[nodiscard]] Result<std::vector<std::string>> ExpandPattern(DfsClient& client, const std::string& path);
+
+// Expands each path, in order.
+[[nodiscard]] Result<std::vector<std::string>> ExpandPatterns(DfsClient& client, const std::vector<std::string>& paths);
 
 }  // namespace millrace::dfs

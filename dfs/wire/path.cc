@@ -1,6 +1,7 @@
 #include "dfs/wire/path.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/text.h"
 #include "base/url_scheme.h"
@@ -78,6 +79,12 @@ std::string_view BaseName(std::string_view canonical) { return canonical.substr(
 bool IsWithin(std::string_view canonical, std::string_view ancestor) {
   if (ancestor == "/") return true;
   return canonical.starts_with(ancestor) && (canonical.size() == ancestor.size() || canonical[ancestor.size()] == '/');
+}
+
+Status CheckExecutable(std::string_view canonical, std::string_view digest) {
+  if (!IsWithin(canonical, kExecutablesDirectory) || BaseName(canonical) == digest) return Status::Ok();
+  return Corrupt("executable " + Quote(canonical) + " is not what its name says: its SHA-256 is " +
+                 std::string(digest) + "; have an administrator remove it, and submit the job again");
 }
 
 }  // namespace millrace::dfs

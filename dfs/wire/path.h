@@ -33,4 +33,12 @@ inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
 // Returns true if `canonical` is `ancestor` or lies below it.
 [[nodiscard]] bool IsWithin(std::string_view canonical, std::string_view ancestor);
 
+// CheckExecutable guards the directory where clients keep the executables of jobs (kExecutablesDirectory). A file there
+// is named after the SHA-256 of its content, and any user may store files: a user who has stored a file under the name
+// of another user's program must not have that file run in its place.
+//
+// Returns kCorrupt if the file lies in that directory and its name is not `digest`, the digest of its content
+// (tls::Sha256Hex). Code that is about to execute a file of the file system calls this first.
+[[nodiscard]] Status CheckExecutable(std::string_view canonical, std::string_view digest);
+
 }  // namespace millrace::dfs

@@ -6,7 +6,7 @@
 #include "base/protocol/attempt_wire.h"
 #include "base/text.h"
 #include "dfs/name/placement.h"
-#include "dfs/wire/block_wire.h"
+#include "dfs/wire/messages.h"
 #include "master/jobs/answer_budget.h"
 
 namespace millrace::master {

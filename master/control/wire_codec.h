@@ -18,7 +18,7 @@
 #include "base/protocol/task.capnp.h"
 #include "base/tls/token.h"
 #include "dfs/name/namespace.h"
-#include "dfs/wire/file_status_wire.h"
+#include "dfs/wire/messages.h"
 #include "dfs/wire/replica_host.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/url_scheme.h"
-#include "dfs/wire/file_shape.h"
+#include "dfs/wire/file_status.h"
 #include "dfs/wire/path.h"
 #include "master/jobs/splits.h"
 #include "schedulers/history/input_type.h"

@@ -17,7 +17,6 @@
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
 #include "dfs/data/block_store.h"
-#include "dfs/data/write_fate.h"
 #include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
@@ -140,7 +139,8 @@ class BlockDisk {
 };
 
 // DiskBlocks is the view that a worker's process has of its disk: it reads the list of blocks at its start and keeps it
-// in memory. The code of the real store (dfs/data/write_fate.h) decides whether written data can be believed.
+// in memory. The code of the real store (WriteFate in dfs/data/block_store.h) decides whether written data can be
+// believed.
 class DiskBlocks final : public dfs::BlockStore {
  public:
   // `removing` is called with a finished block before it goes to the trash (`trash` is true) or is removed for good

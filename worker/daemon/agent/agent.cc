@@ -10,7 +10,6 @@
 #include "base/tls/token.h"
 #include "base/units.h"
 #include "dfs/wire/block_name.h"
-#include "dfs/wire/damaged.h"
 #include "worker/daemon/agent/attempt_watch.h"
 #include "worker/daemon/agent/control_server.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/rpc/calls.h"
-#include "dfs/wire/block_wire.h"
-#include "dfs/wire/damaged.h"
+#include "dfs/wire/block_name.h"
+#include "dfs/wire/messages.h"
 
 namespace millrace::worker {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/rpc/calls.h"
 #include "base/rpc/status_codec.h"
-#include "dfs/wire/block_wire.h"
+#include "dfs/wire/messages.h"
 
 namespace millrace::worker {
 namespace {

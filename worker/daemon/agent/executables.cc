@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/tls/sha256.h"
 #include "base/units.h"
-#include "dfs/wire/executable.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::worker {

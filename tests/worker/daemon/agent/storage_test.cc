@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/file.h"
-#include "dfs/wire/executable.h"
 #include "dfs/wire/path.h"
 #include "tests/fakes/inline_background.h"
 #include "worker/daemon/agent/executables.h"

@@ -1,4 +1,4 @@
-#include "dfs/wire/file_shape.h"
+#include "dfs/wire/file_status.h"
 
 #include <string>
 

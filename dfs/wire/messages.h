@@ -1,9 +1,10 @@
-// FromWire and ToWire convert blocks and the places of their replicas in messages, which masters, workers, clients and
-// tasks exchange. Thread rule: free functions, any thread.
+// FromWire and ToWire convert blocks, the places of their replicas and the status of files in messages, which masters,
+// workers, clients and tasks exchange. Thread rule: free functions, any thread.
 #pragma once
 
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/wire_fields.h"
+#include "dfs/wire/file_status.h"
 #include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
@@ -50,6 +51,26 @@ inline void ToWire(const ReplicaHost& place, wire::ReplicaHost::Builder out) {
 }
 inline void ToWire(const WrittenBlock& block, wire::WrittenBlock::Builder out) {
   WriteMessage(block, out, kWrittenBlockFields);
+}
+
+inline constexpr auto kFileStatusFields = [](auto& message, auto& status) {
+  MILLRACE_WIRE(message, Path, status.path);
+  MILLRACE_WIRE(message, Directory, status.directory);
+  MILLRACE_WIRE(message, Length, status.length);
+  MILLRACE_WIRE(message, Replication, status.replication);
+  MILLRACE_WIRE(message, BlockSize, status.block_size);
+  MILLRACE_WIRE(message, Modified, status.modified);
+  MILLRACE_WIRE(message, Owner, status.owner);
+  MILLRACE_WIRE(message, Group, status.group);
+  MILLRACE_WIRE(message, Mode, status.mode);
+  MILLRACE_WIRE(message, Id, status.id);
+};
+
+[[nodiscard]] inline FileStatus FromWire(wire::FileStatus::Reader in) {
+  return ReadMessage<FileStatus>(in, kFileStatusFields);
+}
+inline void ToWire(const FileStatus& status, wire::FileStatus::Builder out) {
+  WriteMessage(status, out, kFileStatusFields);
 }
 
 }  // namespace millrace::dfs
