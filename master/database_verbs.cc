@@ -1,5 +1,4 @@
-#include "master/database_verbs.h"
-
+// `millrace master restore` and `millrace master repair` (master_main.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +17,11 @@
 #include "base/units.h"
 #include "dfs/name/namespace.h"
 #include "dfs/name/namespace_mend.h"
-#include "master/cluster/doubt.h"
+#include "master/cluster/lineage.h"
 #include "master/control/cluster_record.h"
 #include "master/control/master_config.h"
 #include "master/jobs/job_record.h"
+#include "master/master_main.h"
 
 namespace millrace::master {
 namespace {

@@ -2,12 +2,16 @@
 
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+#include <kj/async.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <string>
+#include <thread>
+#include <utility>
 
 #include "base/cluster_id.h"
 #include "base/console/arguments.h"
@@ -22,19 +26,65 @@
 #include "base/program.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
+#include "base/rpc/control_thread.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "base/thread.h"
 #include "base/tls/tls_files.h"
-#include "master/backup_runner.h"
 #include "master/control/cluster_record.h"
 #include "master/control/cluster_summary.h"
 #include "master/control/control.h"
 #include "master/control/master_config.h"
-#include "master/database_verbs.h"
 #include "master/service/master_service.h"
 
 namespace millrace::master {
 namespace {
+
+// BackupRunner makes backups of the master's database on a thread of its own, one at a time, while the master serves.
+// Thread rule: the control thread.
+class BackupRunner {
+ public:
+  // Requires: the BackupRunner is made on the control thread, and `store` outlives it.
+  explicit BackupRunner(RocksStore& store) : store_(store) {}
+  ~BackupRunner();  // waits for the backup under way
+
+  // Does what RocksStore::BackUp does. Rejects with kBusy while another backup is under way.
+  [[nodiscard]] kj::Promise<BackupFacts> Run(const std::string& directory);
+
+ private:
+  RocksStore& store_;
+  rpc::Mailbox mailbox_;
+  bool under_way_ = false;
+  kj::Own<kj::PromiseFulfiller<BackupFacts>> fulfiller_;
+  std::jthread thread_;
+};
+
+BackupRunner::~BackupRunner() {
+  if (thread_.joinable()) thread_.join();
+}
+
+kj::Promise<BackupFacts> BackupRunner::Run(const std::string& directory) {
+  if (std::exchange(under_way_, true)) {
+    return rpc::ToException(Busy("back up to " + directory + ": another backup is under way; wait for its end"));
+  }
+  if (thread_.joinable()) thread_.join();
+  auto answer = kj::newPromiseAndFulfiller<BackupFacts>();
+  fulfiller_ = kj::mv(answer.fulfiller);
+  Result<std::jthread> started = StartThread([this, directory] {
+    NameThread("backup");
+    mailbox_.Post([this, done = store_.BackUp(directory)] {
+      under_way_ = false;
+      if (done.ok()) return fulfiller_->fulfill(kj::cp(*done));
+      fulfiller_->reject(rpc::ToException(done.status()));
+    });
+  });
+  if (!started.ok()) {
+    under_way_ = false;
+    return rpc::ToException(started.status().Within("back up to " + directory));
+  }
+  thread_ = *std::move(started);
+  return kj::mv(answer.promise);
+}
 
 int Fail(const Status& why, int status = 1) {
   std::cerr << "millrace: master: " << why.message() << "\n";

@@ -14,4 +14,9 @@ namespace millrace::master {
 // the caller's to report.
 [[nodiscard]] int RunMaster(const std::vector<std::string>& args, const console::Console& console);
 
+// `millrace master restore` and `millrace master repair` work on a master's database while no master has it open
+// (database_verbs.cc). These take the words after the verb and return the exit status of the process.
+[[nodiscard]] int RunRestore(const std::vector<std::string>& args, const console::Console& console);
+[[nodiscard]] int RunRepair(const std::vector<std::string>& args, const console::Console& console);
+
 }  // namespace millrace::master

@@ -35,7 +35,7 @@ struct NodeStand {
   bool unknown_held = false;  // as in UnknownBlocks::held
   std::optional<std::uint64_t>
       blocks_left;           // with too few replicas elsewhere; none: the node has not listed its blocks
-  bool doubted = false;      // blocks without a file, or its trash, may be needed (doubt.h)
+  bool doubted = false;      // blocks without a file, or its trash, may be needed (Doubt)
   std::uint64_t writes = 0;  // blocks of open files that only this node may have or be receiving
   std::uint32_t tasks = 0;
   std::uint64_t outputs = 0;

@@ -35,7 +35,7 @@ class FileSystem {
   [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
   [[nodiscard]] const dfs::BlockManager& blocks() const { return blocks_; }
 
-  // Sets whether the database may be older than the answers that clients have had (doubt.h). If so, a block that loses
+  // Sets whether the database may be older than the answers that clients have had (Doubt). If so, a block that loses
   // its file counts as unknown and not as removed, unless it was allocated after the doubt began.
   void SetDoubt(bool doubt);
 

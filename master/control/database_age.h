@@ -1,6 +1,6 @@
 // DatabaseAge knows how old the master's database is. It gives the workers moments (base/cluster_id.h), by which a
 // later master recognises that the database was set back, and keeps the doubt about a database that may be older than
-// answers already given (doubt.h). Thread rule: the control thread.
+// answers already given (Doubt). Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -13,7 +13,6 @@
 #include "base/kv/key_value_store.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "master/cluster/doubt.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/lineage.h"
 #include "master/control/commit_gate.h"

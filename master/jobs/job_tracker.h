@@ -187,7 +187,7 @@ class JobTracker {
   [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
                                               std::size_t limit) const;
   // Returns the input of a map attempt. Returns kNotFound if there was no such attempt, or if the job has ended and the
-  // map's input was not kept (failed_maps.h); returns kInvalid if the attempt is of a reduce.
+  // map's input was not kept (FailedMaps); returns kInvalid if the attempt is of a reduce.
   [[nodiscard]] Result<MapSplits> InputOfMap(const AttemptId& attempt) const;
   // Returns the paths of the executables that jobs need: those of live jobs, and those of remembered jobs with a failed
   // attempt, which can be run again (`millrace job rerun`).

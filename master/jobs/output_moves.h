@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "master/jobs/orders.h"
 #include "schedulers/cluster/cluster_state.h"
 
@@ -45,5 +46,20 @@ class OutputMoves {
   std::map<NodeId, std::uint64_t> went_to_;  // the number of copies to each node so far
   std::map<AttemptId, unsigned> failures_;   // of outputs of live jobs
 };
+
+// Predicts whether an attempt will end before its node leaves: returns whether it will end within `left`, less
+// kLeavingMargin, which is kept for copying the attempt's output to another node. Extrapolates from the `fraction`, 0
+// to 1, that the attempt has done in `elapsed`. An attempt without known progress is assumed to need as long again as
+// it has run, but at least kBeginning.
+inline constexpr Micros kLeavingMargin = 5 * kSecond;
+
+[[nodiscard]] constexpr bool EndsInTime(Micros elapsed, double fraction, Micros left) {
+  constexpr Micros kBeginning = 10 * kSecond;
+  constexpr double kLeastKnown = 0.02;
+  const Micros usable = left - kLeavingMargin;
+  if (usable <= 0) return false;
+  if (fraction < kLeastKnown) return elapsed < kBeginning ? kBeginning <= usable : elapsed <= usable;
+  return static_cast<double>(elapsed) * (1 - fraction) / fraction <= static_cast<double>(usable);
+}
 
 }  // namespace millrace::master

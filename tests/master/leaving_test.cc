@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "master/jobs/leaving_attempts.h"
 #include "master/jobs/output_moves.h"
 #include "tests/master/tracker_fixture.h"
 

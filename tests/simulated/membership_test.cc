@@ -7,7 +7,7 @@
 #include "base/cluster_id.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
-#include "master/cluster/doubt.h"
+#include "master/cluster/lineage.h"
 #include "master/control/cluster_record.h"
 #include "master/control/cluster_summary.h"
 #include "master/control/wire_codec.h"

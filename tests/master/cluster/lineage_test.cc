@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "master/cluster/doubt.h"
 #include "tests/fakes/memory_store.h"
 #include "tests/hex.h"
 

@@ -1,9 +1,8 @@
 // Which inputs of a job's maps outlive it, how they are stored, and that they are there across restarts of the master
 // until the job is forgotten.
-#include "master/jobs/failed_maps.h"
-
 #include <gmock/gmock.h>
 
+#include "master/jobs/job_table.h"
 #include "tests/master/tracker_fixture.h"
 #include "tests/node_ids.h"
 
