@@ -101,7 +101,7 @@ struct RunMap {
 }
 
 struct ShuffleLink {
-  # What the worker knows about moving a map's output (worker/task/run/compress_rule.h). All are 0 if it knows nothing.
+  # What the worker knows about moving a map's output (worker/task/run/compress_choice.h). All are 0 if it knows nothing.
   bytesPerSecond @0 :Float64;
   crossing @1 :Float64;
   waited @2 :Float64;

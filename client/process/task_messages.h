@@ -20,7 +20,7 @@
 #include "dfs/wire/replica_host.h"
 #include "worker/task/channel/channel.h"
 #include "worker/task/channel/record_note.h"
-#include "worker/task/run/compress_rule.h"
+#include "worker/task/run/compress_choice.h"
 
 namespace millrace {
 

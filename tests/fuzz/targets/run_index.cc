@@ -7,7 +7,6 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "worker/task/run/run_file.h"
-#include "worker/task/run/run_format.h"
 
 using namespace millrace;
 

@@ -10,7 +10,7 @@
 #include "base/tls/token.h"
 #include "base/units.h"
 #include "dfs/wire/block_name.h"
-#include "worker/daemon/agent/attempt_watch.h"
+#include "worker/daemon/agent/attempt_table.h"
 #include "worker/daemon/agent/control_server.h"
 
 namespace millrace::worker {

@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "base/protocol/attempt_wire.h"
+#include "base/status.h"
 #include "base/units.h"
-#include "worker/daemon/agent/attempt_watch.h"
 
 namespace millrace::worker {
-
 namespace {
 
 // A control message is at most 1 MiB (base/rpc/transport.h).
@@ -662,6 +663,25 @@ void AttemptTable::LoseAll(const std::string& why) {
     ReportFailed(id, {why, {}}, true);
     Stop(*attempt);
   }
+}
+
+Micros TimeoutOf(task::wire::JobSetup::Reader setup, Micros otherwise) {
+  for (const auto parameter : setup.getParameters()) {
+    if (parameter.getName() != "task.timeout") continue;
+    const auto value = parameter.getValue();
+    const Result<Micros> given = ParseDuration({value.begin(), value.size()});
+    if (given.ok()) return *given;  // the client has checked the value
+  }
+  return otherwise;
+}
+
+std::uint64_t MarkOf(task::wire::Progress::Reader progress) {
+  std::string said =
+      fmt::format("{} {} {}", progress.getFraction(), progress.getEmitted(), progress.getStatus().cStr());
+  for (const auto counter : progress.getCounters()) {
+    said += fmt::format("\n{} {} {}", counter.getGroup().cStr(), counter.getName().cStr(), counter.getValue());
+  }
+  return std::hash<std::string>()(said);
 }
 
 }  // namespace millrace::worker

@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/protocol/task.capnp.h"
 #include "base/protocol/worker.capnp.h"
 #include "base/rpc/task_group.h"
 #include "worker/daemon/agent/agent_parts.h"
@@ -204,5 +205,13 @@ class AttemptTable final : private TaskObserver {
   std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;
 };
+
+// The following help to find out from an attempt's reports whether it makes progress. Thread rule: any thread.
+
+// Returns the job's own task.timeout; `otherwise` if it has none.
+[[nodiscard]] Micros TimeoutOf(task::wire::JobSetup::Reader setup, Micros otherwise);
+
+// Returns a mark that is equal for reports with the same content, and hardly ever equal for others.
+[[nodiscard]] std::uint64_t MarkOf(task::wire::Progress::Reader progress);
 
 }  // namespace millrace::worker

@@ -57,7 +57,7 @@ struct WorkerConfig {
   std::string task_network;  // never, asked or always
   std::uint64_t task_tmp = 0;
   std::int64_t task_processes = 0;
-  std::string spot_notice;  // off, auto, or the URL of a metadata service (worker/daemon/spot/notice_source.h)
+  std::string spot_notice;  // off, auto, or the URL of a metadata service (worker/daemon/notice_watch.h)
 };
 
 // Declares every option of the worker, binds it to its field of `config`, and sets `config` to the defaults.

@@ -1,6 +1,6 @@
-// Spawn starts a task process below a minder (worker/daemon/minder), which is its parent in place of the daemon. User
-// code that attacks its parent hits the minder, and so only its own task. The task leads a process group of its own and
-// dies with the minder. It has nothing of the daemon but descriptors 0 to 3 and a few variables of the daemon's
+// Spawn starts a task process below a minder (worker/sandbox/minder.cc), which is its parent in place of the daemon.
+// User code that attacks its parent hits the minder, and so only its own task. The task leads a process group of its
+// own and dies with the minder. It has nothing of the daemon but descriptors 0 to 3 and a few variables of the daemon's
 // environment (PATH, HOME, the locale, ...). The minder dies with the thread that started it (PR_SET_PDEATHSIG). Thread
 // rule: Spawn is called on the daemon's main thread, the rest on any thread.
 #pragma once

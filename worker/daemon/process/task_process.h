@@ -14,8 +14,8 @@
 #include "base/protocol/task.capnp.h"
 #include "base/rpc/task_group.h"
 #include "base/status.h"
-#include "worker/daemon/process/owned_message.h"
 #include "worker/daemon/process/spawn.h"
+#include "worker/daemon/process/task_runner.h"
 #include "worker/task/channel/channel.h"
 
 namespace millrace::worker {

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "worker/daemon/storage/uuid.h"
+#include "worker/daemon/storage/storage_lock.h"
 
 namespace millrace::worker {
 namespace {

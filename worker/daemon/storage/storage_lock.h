@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/cluster_id.h"
@@ -12,6 +13,10 @@
 #include "base/status.h"
 
 namespace millrace::worker {
+
+// Makes version-4 UUIDs (RFC 4122), for a worker's storage and for its block directories. Any thread.
+[[nodiscard]] std::string MakeUuid(Random& random);
+[[nodiscard]] bool IsUuid(std::string_view text);
 
 // While a StorageLock lives, no other process can lock the directory (flock on `<directory>/lock`; the kernel releases
 // it when the process ends).

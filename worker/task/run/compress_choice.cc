@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "worker/task/run/run_file.h"
-#include "worker/task/run/run_format.h"
 
 namespace millrace::run {
 namespace {
@@ -64,6 +63,15 @@ class ZstdProbe {
 };
 
 }  // namespace
+
+bool CompressionPays(const ShuffleLink& link, const CompressionFigures& figures, bool compressed) {
+  if (link.bytes_per_second <= 0 || figures.bytes_per_second <= 0 || figures.ratio <= 1) return false;
+  const double cost = 1 / (std::max(link.maps, 1U) * figures.bytes_per_second);
+  const double saving = link.crossing * link.waited * (1 - 1 / figures.ratio) / link.bytes_per_second;
+  return compressed ? cost <= kCompressionBand * saving : saving >= kCompressionBand * cost;
+}
+
+bool CompressionCouldPay(const ShuffleLink& link) { return CompressionPays(link, kBestCompression, true); }
 
 CompressChoice::CompressChoice()
     : CompressChoice([probe = std::make_shared<ZstdProbe>()](std::string_view sample) { return (*probe)(sample); }) {}

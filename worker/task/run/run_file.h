@@ -10,6 +10,7 @@
 // object from one thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -142,5 +143,15 @@ class SegmentCursor {
 
 // Checks length and crc of stored bytes against the index. Returns kCorrupt, naming the segment, if they differ.
 [[nodiscard]] Status VerifySegment(std::string_view stored, const SegmentInfo& info, std::string_view name);
+
+// The numbers of the format, for its writer and its reader.
+inline constexpr std::uint64_t kRunMagic = 0x314e55524c4c494d;  // "MILLRUN1"
+inline constexpr std::size_t kIndexEntryBytes = 40;
+inline constexpr std::size_t kFooterBytes = 24;
+inline constexpr std::size_t kFooterSummedBytes = 12;  // of the footer's bytes, those that the crc covers
+inline constexpr std::uint32_t kFlagCompressed = 1;
+inline constexpr std::uint32_t kFlagAnyOrder = 2;
+inline constexpr std::size_t kFrameHeaderBytes = 8;
+inline constexpr int kZstdLevel = 1;
 
 }  // namespace millrace::run

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "worker/task/run/run_file.h"
-#include "worker/task/run/run_format.h"
 #include "worker/task/run/varint.h"
 
 namespace millrace::run {

@@ -23,7 +23,7 @@
 #include "tests/fakes/pipe_network.h"
 #include "tests/fakes/synthetic_worker.h"
 #include "worker/daemon/agent/agent.h"
-#include "worker/task/run/compress_rule.h"
+#include "worker/task/run/compress_choice.h"
 
 namespace millrace::worker {
 

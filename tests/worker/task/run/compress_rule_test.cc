@@ -1,5 +1,3 @@
-#include "worker/task/run/compress_rule.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

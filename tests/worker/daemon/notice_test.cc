@@ -8,8 +8,7 @@
 
 #include "tests/fakes/inline_background.h"
 #include "tests/http_listener.h"
-#include "worker/daemon/spot/notice_source.h"
-#include "worker/daemon/spot/notice_watch.h"
+#include "worker/daemon/notice_watch.h"
 
 namespace millrace::worker {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "worker/sandbox/launch/confine.h"
+#include "worker/sandbox/confine.h"
 
 namespace millrace::sandbox {
 namespace {

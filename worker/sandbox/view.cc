@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "worker/sandbox/launch/confine.h"
+#include "worker/sandbox/confine.h"
 
 extern "C" int mount(const char* source, const char* target, const char* type, unsigned long flags, const void* data);
 extern "C" int umount2(const char* target, int flags);

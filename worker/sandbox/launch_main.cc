@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "worker/sandbox/launch/confine.h"
+#include "worker/sandbox/confine.h"
 #include "worker/sandbox/launch_order.h"
 
 namespace millrace::sandbox {

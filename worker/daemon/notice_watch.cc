@@ -1,9 +1,12 @@
-#include "worker/daemon/spot/notice_source.h"
+#include "worker/daemon/notice_watch.h"
 
 #include <time.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
+#include "base/rpc/status_codec.h"
 #include "base/text.h"
 
 namespace millrace::worker {
@@ -69,6 +72,40 @@ Result<std::optional<SpotNotice>> MetadataService::Ask() {
     return Unavailable("the metadata service answers with status " + std::to_string(answer.status));
   MILLRACE_ASSIGN(SpotNotice notice, ParseSpotNotice(answer.body));
   return std::optional(std::move(notice));
+}
+
+void NoticeWatch::Start() {
+  cycle_ = Cycle().eagerlyEvaluate(
+      [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
+}
+
+kj::Promise<void> NoticeWatch::Cycle() {
+  auto asked = kj::newPromiseAndFulfiller<void>();
+  const auto tell = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(asked.fulfiller));
+  const auto answer = std::make_shared<Result<std::optional<SpotNotice>>>(std::optional<SpotNotice>());
+  background_.Run([answer, &source = source_] { *answer = source.Ask(); }, [tell] { (*tell)->fulfill(); });
+  return asked.promise
+      .then([this, answer] {
+        Take(*answer);
+        return timer_.afterDelay(kPeriod);
+      })
+      .then([this] { return Cycle(); });
+}
+
+void NoticeWatch::Take(const Result<std::optional<SpotNotice>>& answer) {
+  if (!answer.ok()) {
+    if (!failing_) {
+      log_->warn("whether this machine will be taken away is not known (spot.notice): {}; it is asked again every {} s",
+                 answer.status().message(), kPeriod / kj::SECONDS);
+    }
+    failing_ = true;
+    return;
+  }
+  if (failing_) log_->info("whether this machine will be taken away is known again");
+  failing_ = false;
+  if (*answer == known_) return;
+  known_ = *answer;
+  changed_(known_);
 }
 
 }  // namespace millrace::worker
