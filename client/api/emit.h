@@ -14,7 +14,6 @@
 #include "client/api/emitted.h"
 #include "client/api/group.h"
 #include "client/api/partition.h"
-#include "client/api/total_order.h"
 #include "client/format/codec.h"
 #include "client/format/held_value.h"
 #include "client/format/value_bytes.h"

@@ -12,19 +12,44 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_set>
 
 #include "base/status.h"
-#include "client/api/group_watch.h"
 #include "client/api/lending.h"
 #include "client/format/codec.h"
 #include "client/format/compound_codec.h"
 #include "worker/task/run/groups.h"
 
 namespace millrace::internal {
+
+// GroupWatch notices a group of keys that comes back after others, since its records would go to several calls of
+// Reduce. It remembers a sample of the groups by their hashes: all groups while there are few, and then every second,
+// fourth and so on by hash, as in distinct sampling (P. B. Gibbons, "Distinct Sampling for Highly-Accurate Answers to
+// Distinct Values Queries", VLDB 2001). So any number of groups costs the same memory. Every group that it reports has
+// come back. It may miss others, but if one group comes back, mostly many do, and one in the sample is enough.
+// Thread rule: one thread.
+class GroupWatch {
+ public:
+  // `most` is the largest number of groups that are remembered.
+  explicit GroupWatch(std::size_t most = 8192) : most_(most) {}
+
+  // Notes that a group begins. Returns false if the group came before; status() is then a failure.
+  bool Begin(std::string_view group);
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] std::uint64_t groups() const { return groups_; }  // begun so far
+
+ private:
+  const std::size_t most_;
+  std::unordered_set<std::uint64_t> seen_;  // hashes whose bits in mask_ are 0
+  std::uint64_t mask_ = 0;
+  std::uint64_t groups_ = 0;
+  Status status_;
+};
 
 // Arguments convert, but the address of a function does not. So a Group that takes a copy of the key, and might return
 // a view of the copy, does not match.

@@ -41,7 +41,7 @@
 //                   (partition.h) of the key, or of its Group
 //   using Partition = millrace::TotalOrder
 //                   instead of the function: the keys of part-r-00000 are below those of part-r-00001, and so on, and
-//                   each reduce gets about the same number of records (total_order.h)
+//                   each reduce gets about the same number of records (partition.h)
 //   using Outputs   NamedOutputs<kOne, kOther>: files beside the part files, `one-r-00000` and so on, for Reduce, and
 //                   for the Map of a job without Key and Value; emit.To(kOne, key, value) (named_outputs.h)
 //   using Mappers   Mappers<First, Second>: a struct for each INPUT argument, with its own Input, Map, FinishMap, Start

@@ -12,7 +12,6 @@
 #include "client/cli/report.h"
 #include "client/cli/wait_job.h"
 #include "client/job_client/job_client.h"
-#include "client/job_client/read_journal.h"
 
 namespace millrace::cli {
 namespace {

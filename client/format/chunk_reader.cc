@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "client/format/byte_order_mark.h"
 #include "client/format/line_reader.h"
 
 namespace millrace {

@@ -1,20 +1,29 @@
 // Reads the lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is not
 // part of it, or at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept
 // unless strip_cr is set. The last line of a split is completed from the bytes after the split, however far it reaches.
-// A byte order mark at the beginning of a file is not part of its first line (byte_order_mark.h).
+// A byte order mark at the beginning of a file is not part of its first line.
 // Thread rule: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
-#include "client/format/byte_order_mark.h"
 #include "client/format/byte_source.h"
 
 namespace millrace {
+
+// The byte order mark with which some programs begin a text in UTF-8: U+FEFF, in three bytes. At the beginning of a
+// file, and nowhere else, it marks the encoding and is not part of the text.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// Returns the number of bytes at the beginning of a file's text that are not part of it: those of the mark, or 0.
+[[nodiscard]] constexpr std::size_t MarkSize(std::string_view text) {
+  return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+}
 
 namespace internal {
 

@@ -2,6 +2,8 @@
 
 #include <capnp/message.h>
 
+#include <vector>
+
 #include "base/protocol/job_wire.h"
 #include "base/protocol/task.capnp.h"
 #include "client/job_client/wire_convert.h"
@@ -404,6 +406,29 @@ Status JobClient::SetScheduler(const std::string& name) {
     call.setName(name);
     return call.send().ignoreResult();
   });
+}
+
+Result<std::map<std::uint64_t, std::string>> ReadJournal(JobClient client, std::optional<JobId> only) {
+  std::vector<JobId> jobs;
+  if (only) {
+    jobs = {*only};
+  } else {
+    jobs = {JobId{0}};  // job 0 holds the lines of nodes and schedulers
+    MILLRACE_ASSIGN(const std::vector<JobStatus> all, client.List(false));
+    for (const JobStatus& status : all) jobs.push_back(status.job);
+  }
+  std::map<std::uint64_t, std::string> lines;
+  for (const JobId job : jobs) {
+    MILLRACE_TRY(client.History(job, [&](std::uint64_t number, const std::string& line) { lines[number] = line; }));
+  }
+  return lines;
+}
+
+Result<std::string> ReadWholeJournal(JobClient client) {
+  MILLRACE_ASSIGN(const auto lines, ReadJournal(client, std::nullopt));
+  std::string journal;
+  for (const auto& [number, line] : lines) (journal += line) += '\n';
+  return journal;
 }
 
 }  // namespace millrace::job

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,5 +89,12 @@ class JobClient {
 
   dfs::DfsClient& connection_;
 };
+
+// Reads the journal of the cluster through its master. Returns the journal's lines of one job, or all lines, by number,
+// which is the order of the events.
+[[nodiscard]] Result<std::map<std::uint64_t, std::string>> ReadJournal(JobClient client, std::optional<JobId> only);
+
+// Returns the whole journal as one text.
+[[nodiscard]] Result<std::string> ReadWholeJournal(JobClient client);
 
 }  // namespace millrace::job

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "client/pipeline/pipeline.h"
-#include "client/process/dfs_input.h"
+#include "client/process/dfs_source.h"
 #include "client/process/storage.h"
 
 namespace millrace::internal {

@@ -1,24 +1,78 @@
 #include "client/pipeline/run_pipeline.h"
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/file.h"
 #include "base/local_place.h"
 #include "base/program.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "client/job/attempt.h"
+#include "client/job/side_files.h"
 #include "client/pipeline/command_steps.h"
-#include "client/pipeline/solo_steps.h"
+#include "client/pipeline/pipeline.h"
 #include "client/process/describe.h"
 #include "client/process/run.h"
 #include "client/process/task_loop.h"
+#include "client/solo/local_input.h"
+#include "client/solo/solo.h"
 
 namespace millrace::internal {
 namespace {
+
+// SoloSteps runs the steps of a pipeline in this process, over files of this machine (client/solo/solo.h).
+// Thread rule: the main thread.
+class SoloSteps final : public StepRunner {
+ public:
+  // Every step takes the parameters and the files of `run`. Requires: `jobs` outlives this.
+  SoloSteps(const std::vector<JobBinding>& jobs, std::string name, solo::SoloRun run)
+      : jobs_(jobs), name_(std::move(name)), run_(std::move(run)), input_(run_.files) {}
+
+  Result<StepResult> Run(const Step& step) override;
+  [[nodiscard]] Result<std::string> Read(const std::string& path) override;
+  Status MakeDirectory(const std::string& path) override;
+  Status Move(const std::string& from, const std::string& to) override;
+  Status Remove(const std::string& path) override;
+
+ private:
+  const std::vector<JobBinding>& jobs_;
+  const std::string name_;
+  const solo::SoloRun run_;
+  solo::LocalInput input_;
+};
+
+Result<StepResult> SoloSteps::Run(const Step& step) {
+  const JobBinding& job = jobs_.at(step.job);
+  solo::SoloRun run = run_;
+  run.output = step.output;
+  run.inputs = step.inputs;
+  run.reduces = step.options.reduces.value_or(step.reduces ? 1 : 0);
+  for (const auto& [name, value] : step.options.parameters) run.parameters.push_back(name + "=" + value);
+  const std::string::size_type slash = step.output.rfind('/');
+  if (slash != std::string::npos && slash > 0) MILLRACE_TRY(MakeDirectories(step.output.substr(0, slash)));
+  StepResult result;
+  result.output = step.output;
+  const std::string name = name_ + "/" + step.name;
+  MILLRACE_ASSIGN(result.counters, solo::RunSolo(job, name, run));
+  std::printf("%s succeeded\n", name.c_str());
+  return result;
+}
+
+Result<std::string> SoloSteps::Read(const std::string& path) { return SideFiles(input_, {}).Read(path); }
+Status SoloSteps::MakeDirectory(const std::string& path) { return MakeDirectories(path); }
+Status SoloSteps::Move(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) return FromErrno(errno, "rename " + Quote(from) + " to " + Quote(to));
+  return Status::Ok();
+}
+Status SoloSteps::Remove(const std::string& path) { return RemoveTree(path); }
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;

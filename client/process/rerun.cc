@@ -14,7 +14,7 @@
 #include "client/job/output_files.h"
 #include "client/job/side_files.h"
 #include "client/process/attempt_runner.h"
-#include "client/process/dfs_input.h"
+#include "client/process/dfs_source.h"
 #include "client/process/storage.h"
 #include "client/process/task_loop.h"
 #include "client/process/task_messages.h"

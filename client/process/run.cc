@@ -21,7 +21,7 @@
 #include "client/process/crash_frames.h"
 #include "client/process/crash_report.h"
 #include "client/process/describe.h"
-#include "client/process/dfs_input.h"
+#include "client/process/dfs_source.h"
 #include "client/process/rerun.h"
 #include "client/process/task_loop.h"
 #include "client/solo/solo.h"

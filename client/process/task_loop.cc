@@ -17,7 +17,7 @@
 #include "client/job/job_options.h"
 #include "client/job/side_files.h"
 #include "client/process/attempt_runner.h"
-#include "client/process/dfs_input.h"
+#include "client/process/dfs_source.h"
 #include "client/process/memory_limit.h"
 #include "client/process/processor_meter.h"
 #include "client/process/progress_reporter.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "client/job_client/job_client.h"
-#include "client/job_client/read_journal.h"
 #include "lab/advise/candidates.h"
 #include "lab/advise/redraw.h"
 #include "lab/command/history_command.h"

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/job_client/job_client.h"
-#include "client/job_client/read_journal.h"
 #include "lab/journal/export_workload.h"
 
 namespace millrace::cli {

@@ -1,4 +1,6 @@
 // Jobs with a Group: records of several keys in one call of Reduce.
+#include "client/api/group.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "client/api/group_watch.h"
 #include "tests/client/api/task_driver.h"
 
 namespace millrace {

@@ -6,7 +6,7 @@
 
 #include "client/api/job.h"
 #include "client/job/list_input.h"
-#include "client/process/dfs_input.h"
+#include "client/process/dfs_source.h"
 #include "examples/dfsio/dfsio.h"
 #include "examples/grep/grep.h"
 #include "examples/wordcount/wordcount.h"

@@ -1,4 +1,4 @@
-#include "client/api/group_watch.h"
+#include "client/api/group.h"
 
 #include "base/text.h"
 #include "worker/task/collect/partition.h"

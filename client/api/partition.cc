@@ -1,4 +1,4 @@
-#include "client/api/total_order.h"
+#include "client/api/partition.h"
 
 #include "client/job/key_sample.h"
 
