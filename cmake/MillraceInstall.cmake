@@ -88,9 +88,8 @@ if(NOT MILLRACE_COMPILE_OPTIONS)
 endif()
 
 # The headers of client/api and those that they include.
-install(FILES client/process/run.h COMPONENT dev DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/process)
-install(FILES client/pipeline/pipeline.h client/pipeline/run_pipeline.h COMPONENT dev
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/pipeline)
+install(FILES client/process/run.h client/process/pipeline.h client/process/run_pipeline.h COMPONENT dev
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/process)
 install(FILES worker/task/channel/record_note.h COMPONENT dev
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/worker/task/channel)
 foreach(folder base base/ids client/api client/format client/job worker/task/collect worker/task/run)

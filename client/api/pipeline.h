@@ -1,5 +1,5 @@
 // RunPipeline runs a pipeline of jobs; main calls it. A pipeline is a struct of two or three members; its manual is
-// client/pipeline/pipeline.h.
+// client/process/pipeline.h.
 // Thread rule: main's.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "client/api/job.h"
-#include "client/pipeline/pipeline.h"
-#include "client/pipeline/run_pipeline.h"
+#include "client/process/pipeline.h"
+#include "client/process/run_pipeline.h"
 
 namespace millrace {
 namespace internal {
@@ -60,7 +60,7 @@ PipelineBinding BindPipeline() {
 
 }  // namespace internal
 
-// Returns the exit status for main (client/pipeline/run_pipeline.h).
+// Returns the exit status for main (client/process/run_pipeline.h).
 template <class P>
 [[nodiscard]] int RunPipeline(int argc, char** argv) {
   return internal::RunPipelineProgram(internal::BindPipeline<P>(), argc, argv);

@@ -201,7 +201,7 @@ Status PrepareJob(const job::LookedAt& where, Prepared* prepared) {
   return Status::Ok();
 }
 
-// Becomes the pipeline's program, which drives its steps (client/pipeline/run_pipeline.h). What a job would be refused
+// Becomes the pipeline's program, which drives its steps (client/process/run_pipeline.h). What a job would be refused
 // for at once is checked here, before the first step runs. Returns only if that fails, with the exit status.
 int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const RunOptions& options) {
   const std::string what = "run " + options.job;

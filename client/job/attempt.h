@@ -82,7 +82,7 @@ struct JobBinding {
   bool has_reduce = false;          // the job has its own Reduce; it gets one reduce if none are asked for
   bool combines = false;
   bool map_only = false;     // the job emits nothing for reduces
-  bool pipeline = false;     // not a job, but a program that drives jobs (client/pipeline)
+  bool pipeline = false;     // not a job, but a program that drives jobs (client/process)
   bool total_order = false;  // its reduces have ranges of keys, which are made from a sample (key_sample.h)
   std::function<void(JobOptions&)> declare;
   std::function<NumberRange(const JobOptions&)> numbers;  // null unless split_by is kNumbers

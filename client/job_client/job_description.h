@@ -32,7 +32,7 @@ struct JobDescription {
   std::vector<DescribedInput> mappers = {};  // one for each INPUT, if the job has mappers
   bool map_only = false;                     // the job emits nothing for reduces
   bool prepares = false;                     // see PrepareJob
-  bool pipeline = false;  // not a job, but a program that drives jobs (client/pipeline/run_pipeline.h)
+  bool pipeline = false;  // not a job, but a program that drives jobs (client/process/run_pipeline.h)
 };
 
 // Makes a pair from "name=value". Returns kInvalid if the name or the equals sign is missing.

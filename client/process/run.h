@@ -10,7 +10,7 @@
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //       runs the whole job in this process, over local files (client/solo/solo.h), and prints its counters
 //   JOB --millrace-pipeline ...
-//       drives the steps of a pipeline (client/pipeline/run_pipeline.h)
+//       drives the steps of a pipeline (client/process/run_pipeline.h)
 //   JOB --millrace-rerun LAUNCH [OUTPUT]
 //       runs one map attempt again, alone (client/process/rerun.h), and prints its counters
 //   JOB --millrace-frames HEAD PLACE [ADDRESS...]
@@ -35,7 +35,7 @@ namespace millrace::internal {
 // Requires: the process has done nothing else yet (base/program.h).
 [[nodiscard]] int RunJob(const JobBinding& binding, int argc, char** argv);
 
-// Does what RunJob does for a program of several jobs (client/pipeline), if the arguments ask for one of the jobs. They
+// Does what RunJob does for a program of several jobs (run_pipeline.h), if the arguments ask for one of the jobs. They
 // do so by --millrace-task, or by the word that JobWord returns. Returns nothing if they ask for the program itself.
 [[nodiscard]] std::optional<int> RunOneOf(std::span<const JobBinding> jobs, int argc, char** argv);
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "client/pipeline/command_steps.h"
+#include "client/process/command_steps.h"
 
 namespace millrace::internal {
 namespace {

@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "client/job/attempt.h"
 #include "client/job/job_options.h"
-#include "client/pipeline/pipeline.h"
+#include "client/process/pipeline.h"
 
 namespace millrace::internal {
 

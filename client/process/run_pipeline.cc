@@ -1,4 +1,4 @@
-#include "client/pipeline/run_pipeline.h"
+#include "client/process/run_pipeline.h"
 
 #include <cerrno>
 #include <charconv>
@@ -17,9 +17,9 @@
 #include "base/units.h"
 #include "client/job/attempt.h"
 #include "client/job/side_files.h"
-#include "client/pipeline/command_steps.h"
-#include "client/pipeline/pipeline.h"
+#include "client/process/command_steps.h"
 #include "client/process/describe.h"
+#include "client/process/pipeline.h"
 #include "client/process/run.h"
 #include "client/process/task_loop.h"
 #include "client/solo/local_input.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "client/pipeline/pipeline.h"
 #include "client/process/dfs_source.h"
+#include "client/process/pipeline.h"
 #include "client/process/storage.h"
 
 namespace millrace::internal {

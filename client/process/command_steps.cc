@@ -1,4 +1,4 @@
-#include "client/pipeline/command_steps.h"
+#include "client/process/command_steps.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "client/pipeline/pipeline.h"
+#include "client/process/pipeline.h"
 
 #include <algorithm>
 
