@@ -9,7 +9,7 @@ include(CMakePackageConfigHelpers)
 get_property(jobs GLOBAL PROPERTY MILLRACE_BUNDLED_JOBS)
 install(TARGETS millrace millrace-minder millrace-launch ${jobs}
         COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
-install(PROGRAMS examples/dfsio/dfsio COMPONENT runtime
+install(PROGRAMS examples/load/dfsio COMPONENT runtime
         DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
 install(TARGETS millrace-generate millrace-experiments COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 file(RELATIVE_PATH program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBEXECDIR}/millrace/millrace)

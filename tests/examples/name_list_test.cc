@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "examples/invertedindex/invertedindex.h"
+#include "examples/words/invertedindex.h"
 
 namespace millrace::examples {
 namespace {

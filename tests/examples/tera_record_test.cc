@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "examples/teragen/teragen.h"
+#include "examples/tera/teragen.h"
 
 namespace millrace::examples {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "examples/grep/grep.h"
-#include "examples/invertedindex/invertedindex.h"
-#include "examples/sequencecount/sequencecount.h"
-#include "examples/teragen/teragen.h"
-#include "examples/terasort/terasort.h"
-#include "examples/wordcount/wordcount.h"
+#include "examples/tera/teragen.h"
+#include "examples/tera/terasort.h"
+#include "examples/words/invertedindex.h"
+#include "examples/words/sequencecount.h"
+#include "examples/words/wordcount.h"
 #include "tests/client/api/task_driver.h"
 
 namespace millrace {

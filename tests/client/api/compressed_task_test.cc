@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "examples/sequencecount/sequencecount.h"
-#include "examples/wordcount/wordcount.h"
+#include "examples/words/sequencecount.h"
+#include "examples/words/wordcount.h"
 #include "tests/client/api/task_driver.h"
 #include "tests/compress/compress.h"
 

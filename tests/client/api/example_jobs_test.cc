@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "examples/grep/grep.h"
-#include "examples/invertedindex/invertedindex.h"
+#include "examples/words/invertedindex.h"
 #include "tests/client/api/task_driver.h"
 
 namespace millrace {

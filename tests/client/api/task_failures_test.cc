@@ -10,7 +10,7 @@
 
 #include "client/process/crash_report.h"
 #include "client/process/memory_limit.h"
-#include "examples/wordcount/wordcount.h"
+#include "examples/words/wordcount.h"
 #include "tests/client/api/task_driver.h"
 
 namespace millrace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "examples/wordcount/wordcount.h"
+#include "examples/words/wordcount.h"
 #include "tests/client/api/task_driver.h"
 
 namespace millrace {

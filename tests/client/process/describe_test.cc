@@ -7,9 +7,9 @@
 #include "client/api/job.h"
 #include "client/job/list_input.h"
 #include "client/process/dfs_source.h"
-#include "examples/dfsio/dfsio.h"
 #include "examples/grep/grep.h"
-#include "examples/wordcount/wordcount.h"
+#include "examples/load/dfsio.h"
+#include "examples/words/wordcount.h"
 #include "tests/client/api/task_files.h"
 
 namespace millrace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "examples/grep/grep.h"
-#include "examples/wordcount/wordcount.h"
+#include "examples/words/wordcount.h"
 #include "tests/client/api/task_driver.h"
 
 namespace millrace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "examples/loadgen/loadgen.h"
+#include "examples/load/loadgen.h"
 #include "examples/ratings/centroids.h"
 
 namespace millrace::examples {

@@ -1,4 +1,4 @@
-#include "examples/sequencecount/triple_counter.h"
+#include "examples/words/triple_counter.h"
 
 #include <gtest/gtest.h>
 

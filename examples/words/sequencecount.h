@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "client/api/job.h"
-#include "examples/sequencecount/triple_counter.h"
+#include "examples/words/triple_counter.h"
 #include "examples/words/word_sequences.h"
 
 namespace millrace::examples {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "client/api/job.h"
-#include "examples/terasort/tera_record.h"
+#include "examples/tera/tera_record.h"
 
 namespace millrace::examples {
 

@@ -1,5 +1,5 @@
 // Words of every length about the one from which on they stand elsewhere.
-#include "examples/sequencecount/packed_word.h"
+#include "examples/words/packed_word.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Runs rounds of kmeans until the centroids stay as they are, and then assigns each movie to its cluster. OUTPUT has
-// two directories: `centroids`, of the last round, and `members` (examples/classification).
+// two directories: `centroids`, of the last round, and `members` (classification.h).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "client/api/pipeline.h"
-#include "examples/classification/classification.h"
-#include "examples/kmeans/kmeans.h"
+#include "examples/ratings/classification.h"
+#include "examples/ratings/kmeans.h"
 
 namespace millrace::examples {
 

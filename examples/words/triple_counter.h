@@ -21,7 +21,7 @@
 #include "client/api/key_order.h"
 #include "client/api/key_table.h"
 #include "client/api/large_array.h"
-#include "examples/sequencecount/packed_word.h"
+#include "examples/words/packed_word.h"
 
 namespace millrace::examples {
 

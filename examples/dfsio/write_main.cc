@@ -1,3 +1,0 @@
-#include "examples/dfsio/dfsio.h"
-
-int main(int argc, char** argv) { return millrace::Run<millrace::examples::DfsioWrite>(argc, argv); }

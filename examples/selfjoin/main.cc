@@ -1,3 +1,0 @@
-#include "examples/selfjoin/selfjoin.h"
-
-int main(int argc, char** argv) { return millrace::Run<millrace::examples::SelfJoin>(argc, argv); }
