@@ -12,9 +12,9 @@
 #include <memory>
 #include <optional>
 
+#include "base/address.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "base/url_scheme.h"
 
 namespace millrace {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/address.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/url_scheme.h"
 #include "client/format/text_check.h"
 #include "client/solo/local_files.h"
 #include "dfs/tools/remote_path.h"

@@ -17,7 +17,7 @@
 #include "client/job/task_context.h"
 #include "client/process/processor_meter.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
 #include "worker/task/channel/channel.h"
 #include "worker/task/channel/record_note.h"
 #include "worker/task/run/compress_choice.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/net/blocking_stream.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/transfer.h"
 
 namespace millrace::dfs {

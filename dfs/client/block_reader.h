@@ -15,7 +15,7 @@
 #include "base/ids/ids.h"
 #include "base/status.h"
 #include "base/tls/credentials.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::dfs {
 

@@ -15,8 +15,8 @@
 #include "base/ids/ids.h"
 #include "base/status.h"
 #include "base/tls/credentials.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/chunks.h"
-#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 

@@ -19,9 +19,9 @@
 #include "base/status.h"
 #include "base/tls/credentials.h"
 #include "dfs/client/block_reader.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/file_status.h"
 #include "dfs/wire/mode.h"
-#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 

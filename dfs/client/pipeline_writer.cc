@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::dfs {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/chunks.h"
 
 namespace millrace::dfs {

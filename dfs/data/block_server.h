@@ -28,9 +28,9 @@
 #include "base/log.h"
 #include "base/net/bulk_server.h"
 #include "base/status.h"
-#include "dfs/data/block_keys.h"
 #include "dfs/data/block_store.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
+#include "dfs/wire/write_order.h"
 
 namespace millrace::dfs {
 

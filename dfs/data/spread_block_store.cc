@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::dfs {
 

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::dfs {
 namespace {

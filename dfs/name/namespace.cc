@@ -9,7 +9,7 @@
 #include "dfs/name/namespace_open.h"
 #include "dfs/name/namespace_tree.h"
 #include "dfs/name/tree_rights.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::dfs {

@@ -4,7 +4,7 @@
 
 #include "base/archive.h"
 #include "base/text.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::dfs {

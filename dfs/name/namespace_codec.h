@@ -91,7 +91,7 @@ struct StoredSynced {
 [[nodiscard]] Result<std::uint64_t> DecodeIdLimit(std::string_view value);
 
 // Returns a stored key in the form for messages: its numbers in decimal, except for block numbers, which are written as
-// everywhere (dfs/wire/block_name.h), and its name quoted.
+// everywhere (dfs/wire/blocks.h), and its name quoted.
 [[nodiscard]] std::string DescribeKey(std::string_view key);
 
 }  // namespace millrace::dfs

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/tools/verbs.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::dfs {

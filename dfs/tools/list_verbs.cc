@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::dfs {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/crc32c.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::dfs {
 

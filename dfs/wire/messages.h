@@ -4,8 +4,8 @@
 
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/wire_fields.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/file_status.h"
-#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/address.h"
 #include "base/text.h"
-#include "base/url_scheme.h"
 
 namespace millrace::dfs {
 namespace {

@@ -25,8 +25,8 @@
 #include "base/clock.h"
 #include "base/ids/ids.h"
 #include "base/status.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/chunks.h"
-#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 

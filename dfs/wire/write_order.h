@@ -18,10 +18,19 @@
 #include "base/status.h"
 #include "base/tls/peer_identity.h"
 #include "base/tls/token.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/chunks.h"
-#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
+
+// BlockKeys: the keys with which a registered worker checks the right to read and write its blocks. They come from its
+// master.
+struct BlockKeys {
+  NodeId node;  // the number of the worker's node
+  // Token keys, of tls::TokenKey::kBytes each.
+  std::string read;   // empty without TLS, when everybody may read; with TLS an empty key allows no reads
+  std::string write;  // empty: everybody may write; only masters of protocol level 1 send none
+};
 
 struct WriteOrder {
   std::vector<ReplicaHost> pipeline;         // node, host and port only; the writer connects to the first

@@ -19,7 +19,6 @@
 #include "lab/command/forms.h"
 #include "lab/command/runs_progress.h"
 #include "lab/command/scheduler_names.h"
-#include "lab/command/subject.h"
 #include "lab/run/make_runs.h"
 
 namespace millrace::compare {

@@ -20,7 +20,6 @@
 #include "lab/command/runs_progress.h"
 #include "lab/command/scheduler_names.h"
 #include "lab/command/sim_workload.h"
-#include "lab/command/subject.h"
 #include "lab/live/live_arena.h"
 #include "lab/report/document.h"
 #include "lab/report/findings_table.h"

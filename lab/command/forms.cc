@@ -1,5 +1,7 @@
 #include "lab/command/forms.h"
 
+#include <ctime>
+
 #include "base/file.h"
 #include "base/local_place.h"
 #include "lab/report/judge.h"
@@ -8,6 +10,15 @@
 
 namespace millrace::compare {
 namespace {
+
+std::string TimeText() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
 
 constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
                      *kJobs = "jobs.csv", *kReport = "report.html", *kSimulated = "simulated.csv";
@@ -33,6 +44,13 @@ Status RemoveOldForms(const std::string& directory, const RunStore& store) {
   for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs, kSimulated})
     MILLRACE_TRY(RemoveTree(directory + "/" + name));
   return Status::Ok();
+}
+
+void FillSubject(const std::string& verb, const std::vector<std::string>& args, Subject* subject) {
+  subject->machine = ThisMachine();
+  subject->at = TimeText();
+  subject->command = {"millrace", verb};
+  subject->command.insert(subject->command.end(), args.begin(), args.end());
 }
 
 }  // namespace millrace::compare

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "lab/beside/beside.h"
@@ -18,5 +19,9 @@ namespace millrace::compare {
 
 // Removes the forms if the store has no run, since the forms then belong to another comparison.
 [[nodiscard]] Status RemoveOldForms(const std::string& directory, const RunStore& store);
+
+// Describes the command that makes a document: fills in the command (the verb and the words after it), the machine and
+// the current time.
+void FillSubject(const std::string& verb, const std::vector<std::string>& args, Subject* subject);
 
 }  // namespace millrace::compare

@@ -1,7 +1,7 @@
 // A Generator makes seeded data of one kind, in chunks that any thread can make in any order. Chunk i depends on (seed,
 // i) alone, so the same kind, size, seed and shape give the same bytes whatever the number of threads.
 //
-//   text     Zipf words over a vocabulary that grows by Heaps' law (vocabulary.h), in lines
+//   text     Zipf words over a vocabulary that grows by Heaps' law (text.h), in lines
 //   ratings  "movie:user_rating,user_rating,..." as in the movie data of the PUMA suite; ratings 1 to 5
 //   dna      lines of A, C, G and T
 //   points   "x y" around seeded centres, three decimals, lines of equal length
@@ -79,5 +79,12 @@ class Generator {
 // 0.1 s to make a generator of text for a million words.
 [[nodiscard]] Result<std::unique_ptr<Generator>> MakeGenerator(std::string_view kind, std::uint64_t size,
                                                                std::uint64_t seed, const Shape& shape);
+
+// Produce writes all chunks of a Generator to a file or pipe; several threads make them. Thread rule: the calling
+// thread waits.
+
+// Writes to `fd` from its position on. If the file is seekable, each thread writes its chunks in their places;
+// otherwise chunks are written in turn. `path` is for messages. The first failure ends the writing and is returned.
+Status Produce(const Generator& generator, int fd, std::string_view path, unsigned threads);
 
 }  // namespace millrace::generate

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "lab/generate/generator.h"
-#include "lab/generate/produce.h"
 
 namespace {
 

@@ -15,7 +15,6 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
-#include "schedulers/journal/journal_text.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/make_scheduler.h"
 

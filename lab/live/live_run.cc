@@ -6,7 +6,7 @@
 #include "lab/journal/journal_result.h"
 #include "lab/live/job_run.h"
 #include "lab/live/outputs.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 
 namespace millrace::compare {
 namespace {

@@ -11,8 +11,7 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
-#include "schedulers/journal/journal_text.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 
 namespace millrace::sim {
 

@@ -2,16 +2,25 @@
 // member by member. Thread rule: free functions, any thread.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "lab/report/details.h"
 #include "lab/report/judge.h"
-#include "lab/run/machine.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::compare {
+
+// Machine describes the machine on which a comparison was made, for its report.
+struct Machine {
+  std::string kernel, processor;  // empty if the system does not say
+  std::uint32_t cores = 0;
+  std::uint64_t memory = 0;  // bytes
+};
+
+[[nodiscard]] Machine ThisMachine();
 
 // The subject of a comparison, and the command that made it.
 struct Subject {

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/kv/spare_log.h"
 #include "base/text.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::master {

@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "dfs/name/block_manager.h"
 #include "dfs/name/namespace.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
 #include "master/cluster/removed_blocks.h"
 
 namespace millrace::master {

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/tls/token.h"
 #include "dfs/name/block_manager.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
 #include "master/cluster/node_table.h"
 
 namespace millrace::master {

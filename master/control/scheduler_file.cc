@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/settings_file.h"
 
 namespace millrace::master {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/url_scheme.h"
 #include "dfs/wire/file_status.h"
 #include "dfs/wire/path.h"
 #include "master/jobs/splits.h"

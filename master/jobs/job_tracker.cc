@@ -14,7 +14,7 @@
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/history/input_type.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/make_scheduler.h"
 #include "schedulers/policies/settings_file.h"
 

@@ -29,7 +29,7 @@
 #include "base/log.h"
 #include "base/protocol/settlement.h"
 #include "base/status.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/beliefs.h"

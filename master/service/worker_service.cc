@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "master/control/wire_codec.h"
 #include "master/service/after_commits.h"
 #include "master/service/service_support.h"

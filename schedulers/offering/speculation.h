@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "schedulers/core/policy.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 
 namespace millrace::sched {
 

@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "schedulers/offering/admission.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/delay_settings.h"
-#include "schedulers/offering/eviction_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/offering/speculation.h"
-#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/cp/cp.h"
 #include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/fair/fair.h"

@@ -3,7 +3,7 @@
 
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/event_text.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/settings_file.h"
 #include "schedulers/policies/simple/edf.h"
 #include "tests/master/tracker_fixture.h"

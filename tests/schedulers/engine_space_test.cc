@@ -7,7 +7,7 @@
 
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/offering/eviction_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 

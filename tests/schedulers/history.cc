@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "schedulers/journal/event_text.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 

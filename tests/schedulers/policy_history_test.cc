@@ -11,8 +11,8 @@
 
 #include "schedulers/events/effects.h"
 #include "schedulers/journal/event_text.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/offering/greedy.h"
-#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/fair/fair_settings.h"

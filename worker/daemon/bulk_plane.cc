@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/net/bulk_handler.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "worker/daemon/shuffle/output_copy.h"
 
 namespace millrace::worker {

@@ -14,7 +14,7 @@
 #include "base/release.h"
 #include "base/rpc/control_thread.h"
 #include "base/rpc/transport.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::dfs {
 

@@ -1,5 +1,5 @@
 // The rules of dfs/name/block_manager.h for replicas that are bad, surplus or unwanted, and for their deletion.
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "tests/dfs/name/block_manager_fixture.h"
 
 namespace millrace::dfs {

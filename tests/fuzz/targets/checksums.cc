@@ -1,6 +1,6 @@
 // The checksums' file of a block, also with a sum that is right, and names of block files.
 #include "dfs/data/block_checksums.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

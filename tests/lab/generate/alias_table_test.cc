@@ -1,8 +1,8 @@
-#include "lab/generate/alias_table.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "lab/generate/text.h"
 
 namespace millrace::generate {
 namespace {

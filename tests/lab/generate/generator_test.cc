@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "base/file.h"
-#include "lab/generate/produce.h"
 
 namespace millrace::generate {
 namespace {

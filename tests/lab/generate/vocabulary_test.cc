@@ -1,10 +1,10 @@
-#include "lab/generate/vocabulary.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <unordered_set>
+
+#include "lab/generate/text.h"
 
 namespace millrace::generate {
 namespace {

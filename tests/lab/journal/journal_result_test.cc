@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "tests/lab/testing.h"
 
 namespace millrace::sim {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lab/workload/simulation_file.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "tests/lab/testing.h"
 #include "tests/schedulers/every_scheduler.h"

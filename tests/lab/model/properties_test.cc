@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/random.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "tests/lab/testing.h"

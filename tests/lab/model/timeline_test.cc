@@ -1,7 +1,7 @@
 // Tests runs that are small enough to be worked out by hand.
 #include <gtest/gtest.h>
 
-#include "schedulers/offering/eviction_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "tests/lab/testing.h"
 
 namespace millrace::sim {

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/kv/key_value_store.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/simple/edf.h"
 #include "tests/fakes/memory_store.h"
 #include "tests/hex.h"

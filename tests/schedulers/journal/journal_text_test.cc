@@ -1,6 +1,6 @@
-#include "schedulers/journal/journal_text.h"
-
 #include <gtest/gtest.h>
+
+#include "schedulers/journal/event_text.h"
 
 namespace millrace::sched {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fresh/fresh_settings.h"

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/rpc/link.h"
-#include "dfs/data/block_keys.h"
 #include "dfs/data/spread_block_store.h"
 #include "dfs/data/sync_meter.h"
 #include "dfs/wire/chunks.h"
+#include "dfs/wire/write_order.h"
 #include "tests/fakes/synthetic_worker.h"
 #include "tests/simulated/chaos/caller.h"
 #include "tests/simulated/chaos/cluster.h"

@@ -9,7 +9,7 @@
 #include "base/rpc/status_codec.h"
 #include "base/tls/token.h"
 #include "base/units.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "worker/daemon/agent/attempt_table.h"
 #include "worker/daemon/agent/control_server.h"
 

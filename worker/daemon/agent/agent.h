@@ -30,7 +30,7 @@
 #include "worker/daemon/agent/master_session.h"
 #include "worker/daemon/agent/peer_watch.h"
 #include "worker/daemon/agent/worker_config.h"
-#include "worker/daemon/storage/block_check.h"
+#include "worker/daemon/storage/scrubber.h"
 
 namespace millrace::worker {
 

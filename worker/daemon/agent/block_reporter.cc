@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/rpc/calls.h"
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 #include "dfs/wire/messages.h"
 
 namespace millrace::worker {

@@ -12,9 +12,9 @@
 
 #include "base/protocol/attempt_wire.h"
 #include "base/status.h"
-#include "dfs/data/block_keys.h"
 #include "dfs/data/block_store.h"
-#include "dfs/wire/replica_host.h"
+#include "dfs/wire/blocks.h"
+#include "dfs/wire/write_order.h"
 #include "worker/daemon/shuffle/reduce_copy.h"
 
 namespace millrace::worker {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "schedulers/core/engine.h"
+#include "schedulers/offering/common_settings.h"
 #include "schedulers/offering/greedy.h"
-#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 

@@ -1,4 +1,4 @@
-#include "dfs/wire/block_name.h"
+#include "dfs/wire/blocks.h"
 
 #include <charconv>
 

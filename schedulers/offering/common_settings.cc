@@ -1,8 +1,16 @@
-#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/offering/common_settings.h"
+
+#include <utility>
 
 #include "schedulers/settings/key_list.h"
 
 namespace millrace::sched {
+namespace {
+
+constexpr std::pair<std::string_view, GivesWay> kGivesWayChoices[] = {{"submitted-last", GivesWay::kSubmittedLast},
+                                                                      {"least-progress", GivesWay::kLeastProgress}};
+
+}  // namespace
 
 void Declare(KeyList& keys, SpeculationSettings& settings) {
   auto& [enabled, slow_task_share, slow_node_share, max_share, min_runtime] = settings;
@@ -19,6 +27,15 @@ void Declare(KeyList& keys, SpeculationSettings& settings) {
   keys.Duration("min_runtime", &min_runtime, kHour,
                 "an attempt is not judged before it has run for this long, or for as long as tasks of its job take if "
                 "that is less");
+}
+
+void Declare(KeyList& keys, EvictionSettings& settings) {
+  auto& [gives_way, gives_up_after] = settings;
+  keys.Choice<GivesWay>(
+      "gives_way", &gives_way, kGivesWayChoices,
+      "the job that does: the one submitted last, or the one with the smallest share of its tasks done");
+  keys.Duration("gives_up_after", &gives_up_after, kDay,
+                "a job whose next map output fits on no node fails when the cluster has stood still for this long");
 }
 
 }  // namespace millrace::sched

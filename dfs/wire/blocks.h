@@ -1,14 +1,27 @@
-// ReplicaHost: the place of a replica, as the bulk plane needs it. WrittenBlock and LocatedBlock: a block for its
-// writer and for its readers.
+// Blocks as others name them: BlockText and BlockName for people and files; ReplicaHost, the place of a replica, as the
+// bulk plane needs it; WrittenBlock and LocatedBlock, a block for its writer and for its readers. Thread rule: values,
+// and free functions for any thread.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids/ids.h"
 
 namespace millrace::dfs {
+
+// The name of a block in messages, listings and JSON: the 16 hexadecimal digits that are also the name of its file on a
+// node. (A JSON number would lose bits in most readers.)
+[[nodiscard]] std::string BlockText(std::uint64_t id);                             // "00c0ffee00c0ffee"
+[[nodiscard]] std::string BlockName(std::uint64_t id);                             // "block 00c0ffee00c0ffee"
+[[nodiscard]] std::optional<std::uint64_t> ParseBlockText(std::string_view text);  // the inverse of BlockText
+
+// The length with which a node lists a block that it found damaged. No block has this length, so the master marks the
+// replica as bad whatever the block's own length is.
+inline constexpr std::uint64_t kDamagedLength = ~std::uint64_t{0};
 
 // A worker that holds a replica, or is to hold one, and the addresses of its block server.
 struct ReplicaHost {
