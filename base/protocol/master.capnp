@@ -459,7 +459,7 @@ interface JobService {
   # Returns the attempts after the first `after`, in the order of launch.
   readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64) $Calls.allowCancellation;
   history @9 (job :UInt32, after :UInt64, limit :UInt32, offset :UInt64) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64), cut :Bool);
-  # Returns the journal's lines of the job (schedulers/journal/event_text.h), each with its number; the journal of all jobs is in
+  # Returns the journal's lines of the job (schedulers/events/event_text.h), each with its number; the journal of all jobs is in
   # the order of the numbers. Job 0 has the lines of nodes and schedulers. A line may be longer than a message. Then `cut` says
   # that the last line goes on, and `next` is the number before it: the rest is had with that number as `after`, and with the
   # bytes of the line that are known already as `offset`.

@@ -80,10 +80,8 @@ class Generator {
 [[nodiscard]] Result<std::unique_ptr<Generator>> MakeGenerator(std::string_view kind, std::uint64_t size,
                                                                std::uint64_t seed, const Shape& shape);
 
-// Produce writes all chunks of a Generator to a file or pipe; several threads make them. Thread rule: the calling
-// thread waits.
-
-// Writes to `fd` from its position on. If the file is seekable, each thread writes its chunks in their places;
+// Produce writes all chunks of a Generator to a file or pipe; several threads make them, and the calling thread waits.
+// It writes to `fd` from its position on. If the file is seekable, each thread writes its chunks in their places;
 // otherwise chunks are written in turn. `path` is for messages. The first failure ends the writing and is returned.
 Status Produce(const Generator& generator, int fd, std::string_view path, unsigned threads);
 

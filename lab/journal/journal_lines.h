@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "schedulers/core/policy.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 namespace millrace::sim {
 

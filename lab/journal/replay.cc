@@ -14,7 +14,7 @@
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/make_scheduler.h"
 

@@ -1,6 +1,6 @@
 // Replay: feeds the journal of a run to an engine with the same policy, which must make the same decisions.
 //
-// A journal is lines of schedulers/journal/event_text.h, as `SimOptions::journal` and the live master write them.
+// A journal is lines of schedulers/events/event_text.h, as `SimOptions::journal` and the live master write them.
 // Empty lines and lines that begin with '#' are ignored. Thread rule: free functions, any thread.
 #pragma once
 

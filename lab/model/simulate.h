@@ -47,7 +47,7 @@ struct SimOptions {
   Micros quantum_per_flow = 2'000;
   // Options of the engine; make_policy is not used.
   sched::EngineOptions engine = {};
-  // Called with every line of the journal (schedulers/journal/event_text.h): the events as the live master writes
+  // Called with every line of the journal (schedulers/events/event_text.h): the events as the live master writes
   // them, and a mark wherever Decide was called.
   std::function<void(std::string_view line)> journal = {};
 };

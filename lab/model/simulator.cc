@@ -10,7 +10,7 @@
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/offering/common_settings.h"
 
 namespace millrace::sim {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "master/jobs/answer_budget.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 namespace millrace::master {
 

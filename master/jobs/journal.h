@@ -1,7 +1,7 @@
 // Journal stores the events that the engine has applied in the master's store. When the master starts, the same engine
 // is rebuilt from the stored events.
 //
-// Keys: "e/<job><sequence>" holds a line of schedulers/journal/event_text.h. The lines of job 0 are the events of
+// Keys: "e/<job><sequence>" holds a line of schedulers/events/event_text.h. The lines of job 0 are the events of
 // nodes and schedulers, and the marks. One counter ("q") numbers the lines of all jobs, so that they have one order.
 // "r" holds the sequence at which a replay of the live jobs begins, and "b" the nodes as they were at that point.
 //
@@ -25,8 +25,8 @@
 #include "base/status.h"
 #include "master/jobs/orders.h"
 #include "master/jobs/reserved_counter.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/events/events.h"
-#include "schedulers/journal/event_text.h"
 
 namespace millrace::master {
 

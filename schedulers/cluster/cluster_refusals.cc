@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
-#include "schedulers/cluster/check.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 

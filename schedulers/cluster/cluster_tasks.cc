@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedulers/cluster/check.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 namespace {

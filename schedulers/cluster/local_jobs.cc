@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 

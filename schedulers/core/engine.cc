@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedulers/cluster/check.h"
 #include "schedulers/core/engine_impl.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 

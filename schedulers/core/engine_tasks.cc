@@ -1,8 +1,8 @@
 // The life of an attempt: launched, then succeeded, failed, lost or killed.
 #include <algorithm>
 
-#include "schedulers/cluster/check.h"
 #include "schedulers/core/engine_impl.h"
+#include "schedulers/events/check.h"
 #include "schedulers/events/limits.h"
 
 namespace millrace::sched {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/ids/time.h"
-#include "schedulers/cluster/check.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy_view.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 namespace {

@@ -20,7 +20,7 @@
 #include "master/control/cluster_record.h"
 #include "master/control/control.h"
 #include "master/service/master_service.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "tests/fakes/inline_commit_log.h"
 #include "tests/fakes/memory_store.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/settings_file.h"
 #include "schedulers/policies/simple/edf.h"

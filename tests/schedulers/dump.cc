@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 namespace millrace::sched {
 namespace {

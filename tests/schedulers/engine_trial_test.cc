@@ -12,7 +12,7 @@
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/events/effects.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/cp/cp_settings.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/offering/common_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "schedulers/core/policy.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "tests/schedulers/dump.h"
 #include "tests/schedulers/script.h"
 

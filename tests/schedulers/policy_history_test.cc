@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schedulers/events/effects.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/offering/common_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/policies/catalog.h"

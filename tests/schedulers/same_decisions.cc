@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "schedulers/events/effects.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 namespace millrace::sched {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <vector>
 
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 namespace millrace::sched {
 namespace {

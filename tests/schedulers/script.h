@@ -1,6 +1,6 @@
 // Golden tests that read as a table: events in, effects out.
 //
-// A script consists of lines of text. An event line (schedulers/journal/event_text.h) is applied; "TIME decide" lets
+// A script consists of lines of text. An event line (schedulers/events/event_text.h) is applied; "TIME decide" lets
 // the policy fill slots. The effects of a line follow it, in lines that begin with "->":
 //
 //   0 NodeJoined node=n1 maps=1

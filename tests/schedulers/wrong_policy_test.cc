@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/policies/simple/fifo.h"
 
 namespace millrace::sched {

@@ -9,7 +9,7 @@
 #include "master/service/file_lease.h"
 #include "master/service/master_service.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "tests/node_ids.h"
 #include "tests/simulated/simulated_cluster.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/ids/ids.h"
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 

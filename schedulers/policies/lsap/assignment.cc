@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 #include "schedulers/policies/lsap/transport.h"
 
 namespace millrace::sched {

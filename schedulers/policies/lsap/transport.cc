@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 namespace {

@@ -1,5 +1,5 @@
 // Lines of the journal: marks and events. What is read is written as a line that is read as the same.
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

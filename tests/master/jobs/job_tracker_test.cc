@@ -4,7 +4,7 @@
 
 #include "base/kv/spare_log.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "tests/master/tracker_fixture.h"
 #include "tests/node_ids.h"
 

@@ -6,7 +6,7 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/events/effects.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/offering/common_settings.h"
 #include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/policies/catalog.h"

@@ -5,7 +5,7 @@
 
 #include "base/ids/ids.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "tests/simulated/chaos/checker.h"
 #include "tests/simulated/chaos/faults.h"
 #include "tests/simulated/chaos/master.h"

@@ -8,7 +8,7 @@
 #include "base/ids/ids.h"
 #include "master/jobs/journal.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 #include "schedulers/policies/settings_file.h"
 #include "tests/simulated/chaos/faults.h"
 #include "tests/simulated/chaos/master.h"

@@ -1,4 +1,4 @@
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 #include <array>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "schedulers/journal/text_fields.h"
+#include "schedulers/events/text_fields.h"
 
 namespace millrace::sched {
 namespace {

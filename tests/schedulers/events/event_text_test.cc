@@ -1,4 +1,4 @@
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 #include <gtest/gtest.h>
 

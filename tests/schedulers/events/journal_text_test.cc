@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "schedulers/journal/event_text.h"
+#include "schedulers/events/event_text.h"
 
 namespace millrace::sched {
 namespace {

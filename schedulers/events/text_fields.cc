@@ -1,11 +1,11 @@
-#include "schedulers/journal/text_fields.h"
+#include "schedulers/events/text_fields.h"
 
 #include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <system_error>
 
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 
 namespace millrace::sched {
 namespace {

@@ -1,4 +1,4 @@
-#include "schedulers/cluster/check.h"
+#include "schedulers/events/check.h"
 
 #include <cstdio>
 #include <cstdlib>
