@@ -47,4 +47,9 @@ using NodeNumbers = std::map<NodeId, NodeId>;
 // Stores the executables in the cluster's file system, so that no job of a run has to store its own.
 [[nodiscard]] Status StoreExecutables(dfs::DfsClient& files, const std::set<std::string>& executables);
 
+// Digests the outputs of the jobs of a run into one text, which must be the same for all runs of the same jobs.
+// Returns a checksum over the names and bytes of all files below `directories`. A directory counts by its place in the
+// list; one that does not exist counts as empty. Returns an empty text if no file has a byte.
+[[nodiscard]] Result<std::string> DigestOutputs(dfs::DfsClient& files, const std::vector<std::string>& directories);
+
 }  // namespace millrace::compare

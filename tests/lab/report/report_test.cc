@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "client/format/decompressor.h"
-#include "lab/report/packed.h"
 
 namespace millrace::report {
 namespace {
