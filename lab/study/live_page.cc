@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "lab/study/forest.h"
 #include "lab/study/live_results.h"
+#include "lab/study/page.h"
 #include "lab/study/paper_run.h"
 #include "lab/study/summary.h"
 #include "lab/study/tables.h"
@@ -24,12 +25,12 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kLiveAndSimulated = "live-and-simulated";
 constexpr std::size_t kWordOfWorkload = 1;    // of LiveComparison::words
 constexpr std::uint64_t kSeedsApart = 1'000;  // of comparisons that are made several times
-constexpr double kPercent = 100, kLeastShown = 0.005;
+constexpr double kPercentInWhole = 100, kLeastShown = 0.005;
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Returns the path of a file that the paper's file names.
-std::string Beside(const Paper& paper, const std::string& name) {
+std::string PathBeside(const Paper& paper, const std::string& name) {
   return paper.path.substr(0, paper.path.size() - FileName(paper.path).size()) + name;
 }
 
@@ -42,7 +43,7 @@ double NumberOf(const Json& value) { return value.get<double>(); }
 // Returns the value of a metric with its unit.
 std::string Amount(double value, const std::string& unit) {
   if (unit == "s") return Formatted("%.3g s", value);
-  if (unit == "share") return Formatted("%.1f%%", kPercent * value);
+  if (unit == "share") return Formatted("%.1f%%", kPercentInWhole * value);
   if (unit != "bytes") return Formatted("%.3g", value);
   constexpr std::pair<const char*, double> kSizes[] = {{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}};
   for (const auto& [name, size] : kSizes) {
@@ -322,10 +323,10 @@ class PageMaker {
   // Few runs have no interval.
   static std::string ErrorText(const Json& error) {
     if (!error.is_object() || !error.at("value").is_number()) return "-";
-    const std::string value = Formatted("%+.1f%%", kPercent * NumberOf(error.at("value")));
+    const std::string value = Formatted("%+.1f%%", kPercentInWhole * NumberOf(error.at("value")));
     if (!error.at("low").is_number()) return value;
     return value +
-           Formatted(" [%+.1f, %+.1f]", kPercent * NumberOf(error.at("low")), kPercent * NumberOf(error.at("high")));
+           Formatted(" [%+.1f, %+.1f]", kPercentInWhole * NumberOf(error.at("low")), kPercentInWhole * NumberOf(error.at("high")));
   }
 
   static std::vector<std::string> LiveRow(const Json& document, const std::string& name, std::size_t scheduler) {
@@ -380,12 +381,9 @@ class PageMaker {
 
 // Returns the names of the papers that the page has tables of, in its order, and kLiveAndSimulated if it is there.
 std::vector<std::string> NamesOn(const std::string& page) {
-  constexpr std::string_view kBegin = "<!-- table ";
   std::vector<std::string> names;
-  for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
-    const std::size_t begin = at + kBegin.size();
-    std::string name = page.substr(begin, page.find(' ', begin) - begin);
-    name = name.substr(0, name.find('/'));
+  for (const std::string& table : TablesOn(page)) {
+    std::string name = table.substr(0, table.find('/'));
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   }
   return names;
@@ -407,8 +405,8 @@ Status CheckTestbed(const Paper& paper, const Point& point) {
   if (bed.empty()) return refuse("is missing: the file of the cluster on which the runs take place");
   if (bed.starts_with('/') || bed.starts_with('-'))
     return refuse(Quote(bed) + " is not the path of a file from the directory of the paper's file");
-  if (std::error_code error; !std::filesystem::is_regular_file(Beside(paper, bed), error))
-    return refuse("there is no file " + Quote(Beside(paper, bed)));
+  if (std::error_code error; !std::filesystem::is_regular_file(PathBeside(paper, bed), error))
+    return refuse("there is no file " + Quote(PathBeside(paper, bed)));
   return Status::Ok();
 }
 
@@ -485,7 +483,7 @@ std::string PlanOf(const std::vector<Paper>& papers, const std::string& testbed,
         up = bed;
         // In a shell of its own, which takes the testbed down however it ends.
         if (!bed.empty()) {
-          plan += "(\n" + testbed + " up " + Quoted(Beside(paper, bed)) + " --name papers\ntrap '" + testbed +
+          plan += "(\n" + testbed + " up " + Quoted(PathBeside(paper, bed)) + " --name papers\ntrap '" + testbed +
                   " down papers' EXIT\n";
         }
       }

@@ -21,9 +21,7 @@ std::string_view ExperimentOf(std::string_view table) { return table.substr(0, t
 
 // Returns a place of the page for a table that its experiment has not made; empty if there is none.
 std::string LeftOver(const std::string& page, const PageTables& tables) {
-  for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
-    const std::size_t begin = at + kBegin.size();
-    const std::string name = page.substr(begin, page.find(' ', begin) - begin);
+  for (const std::string& name : TablesOn(page)) {
     if (tables.count(name) != 0) continue;
     for (const auto& [other, text] : tables) {
       if (ExperimentOf(other) == ExperimentOf(name)) return name;
@@ -39,6 +37,15 @@ std::string WithReturns(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<std::string> TablesOn(const std::string& page) {
+  std::vector<std::string> names;
+  for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1)) {
+    const std::size_t begin = at + kBegin.size();
+    names.push_back(page.substr(begin, page.find(' ', begin) - begin));
+  }
+  return names;
+}
 
 Result<std::string> PutTables(const std::string& page, const PageTables& tables) {
   const std::string left_over = LeftOver(page, tables);

@@ -18,6 +18,9 @@ namespace millrace::sim::experiments {
 // The text between the marks of each table, by the table's name on the page ("sticky-slots/figure-5").
 using PageTables = std::map<std::string, std::string>;
 
+// Returns the names of the tables that the page has places for, in the order of these.
+[[nodiscard]] std::vector<std::string> TablesOn(const std::string& page);
+
 // Returns the page with these tables in their places and all other text as it was. Returns kInvalid if a table has no
 // place or two places, if a place has no end, or if a place names a table that is missing while others of its
 // experiment are given.

@@ -36,7 +36,7 @@
 #include "base/status.h"
 #include "lab/report/metrics_of_run.h"
 #include "lab/study/findings.h"
-#include "schedulers/settings/variant.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sim::experiments {
 

@@ -87,7 +87,7 @@ constexpr double kPercent = 100;
 
 constexpr double kHardlyMore = 1.001;
 
-double MeanOf(const std::vector<double>& values) {
+double MeanOfDraws(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value / static_cast<double>(values.size());
   return sum;
@@ -106,7 +106,7 @@ double Combine(Over over, const std::vector<double>& values) {
     case Over::kMean:
       break;
   }
-  return MeanOf(values);
+  return MeanOfDraws(values);
 }
 
 // Returns Combine of what the lists have at each place. Requires: lists of one length.
@@ -181,7 +181,7 @@ class Computation {
     MILLRACE_ASSIGN(const std::optional<std::size_t> draw, DrawOf(at));
     MILLRACE_ASSIGN(const std::vector<ByDraw> schedulers, UnderSchedulers(operand, source_, reckoning_.place));
     std::vector<double> figures;
-    for (const ByDraw& values : schedulers) figures.push_back(draw ? values[*draw] : MeanOf(values));
+    for (const ByDraw& values : schedulers) figures.push_back(draw ? values[*draw] : MeanOfDraws(values));
     return figures;
   }
 
