@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Addresses that have a meaning of their own: the default one of the master, hosts that mean this machine, and URLs of
 // other storage systems. Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Admission decides which connections a server keeps when peers want more than it has room for. It is pure. Thread
 // rule: one thread at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets how a program allocates (jemalloc; see TUNING in its manual page).
 //
 // A scheduler's state of a large cluster is hundreds of megabytes that are accessed at random. With pages of 4 KiB it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing and Reading let one list of fields serve as both the encoder and the decoder of a value. A list of fields is
 // a constant function, called with a Writing and the value, or with a Reading and the value to fill in:
 //

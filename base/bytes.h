@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoder and Decoder write and read each of Millrace's own binary formats (database values, run files, bulk frames).
 // Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder trusts nothing: every read is
 // bounded by the bytes left, and all reads after a failed one fail.

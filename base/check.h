@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MILLRACE_CHECK states an invariant. If it fails there is a bug: the process prints what failed and where, and aborts.
 #pragma once
 

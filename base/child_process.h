@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Child processes: the signals that they start with, and the statuses that they end with. Thread rule: any thread, but
 // only one for each child.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clock: wall time that tests can drive. Pure logic takes a time as an argument; code that must ask for the time takes
 // a Clock. Control threads take their timers from KJ (kj::Timer), which tests drive as well; a Clock stamps files and
 // journals.

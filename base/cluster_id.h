@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The identity of a cluster: 128 random bits as 32 hexadecimal digits, drawn once when a master's directory is made.
 // Master, workers and clients carry it, so that none of them mistakes another cluster's blocks or files for its own.
 // Moment: a point in the history of the cluster. Thread rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compression that a file's name announces. The master does not split a file with such a name.
 // client/format/compression.h recognises compression by a file's bytes.
 // Thread rule: free functions, any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CRC-32C (Castagnoli, RFC 3720 appendix B.4), by ISA-L: 26 GB/s on page-cached data, so every hop can afford it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Field sets and returns one field of a struct as text, and describes its range. Only this code converts numbers,
 // sizes, durations and choices from the text of command lines, TOML files and journals, and back. An option (options.h)
 // and a setting of a scheduler (schedulers/policies/settings_keys.h) are each a Field with a name.

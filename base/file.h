@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: owned descriptors, whole reads and writes, mappings, temporary directories. Every failure names the path.
 // Thread rule: one object from one thread at a time; the free functions from any.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Local output places: the files and new directories on this machine into which a command writes at the request of its
 // user. A command opens or checks them before it does any work, so that a wrong place costs nothing. Output gets its
 // name once it is complete, and only a regular file is ever replaced:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log: an spdlog logger (from the compiled library), passed in as a handle.
 //   log->info("block {} has {} replicas", id, n);
 // Lines go to standard error (where journald collects them) or to a file. A text line is "2026-01-31T12:00:00.000Z info

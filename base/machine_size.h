@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The size of the machine: the room left on a disk, and the memory and cores that this process may use with its
 // children: all that the machine has, or less where the control groups (cgroups(7), version 1 or 2) of a container or
 // service allow less. Thread rule: any thread.

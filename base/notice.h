@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notice: a problem that a daemon reports about itself or its cluster. It has a line for people and a code for scripts,
 // which stays the same while the words change. docs/operate/operations.md has a row for each code. Thread rule: a
 // value.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Declared options: each is declared once, with its name, type, default, range and one line. --help,
 // docs/operate/options.md, the TOML reader and the check of `--set key=value` all come from the declaration. Thread
 // rule: one thread at a time while options are declared or set; any thread once they are only read.

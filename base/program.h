@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunProgram is the frame of every main: it repairs the descriptors and signals that the process inherits from its
 // parent, and reports failures to the reader of its output. tests/lint requires it of every main. Thread rule: main,
 // before there are other threads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random: the seeded generator that is passed to all code that makes random choices. The same seed gives the same
 // choices on every machine (splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA
 // 2014).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Release: the version and protocol level that a program announces when it connects to another, and the check that the
 // two can work together.
 // The protocol level rises by one with each change that a program of the level before would misunderstand, in the

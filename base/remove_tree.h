@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RemoveTreeAt removes directory trees that another party made, perhaps with malice: of any depth, with names of any
 // bytes, without permissions, with links and pipes in them, and changing during the call. It follows no link and enters
 // no other file system. It has at most 16 descriptors open and remembers no names: a directory at a greater depth is

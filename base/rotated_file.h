@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RotatedFile: a file of lines that is renamed when it is full: "x.log" to "x.1.log", and "x.1.log" to "x.2.log". Each
 // line is written at once, whole or not at all: a full disk leaves no partial line, and the next line may find room
 // again. Thread rule: one thread at a time.

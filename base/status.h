@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Status and Result: how calls across modules report their failures.
 //
 // An error message is one line: what failed, on which thing, why, and (where it helps) what to do. Exceptions stop at

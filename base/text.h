@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text for people: printable and quoted names for messages, "did you mean", and the last lines.
 // Thread rule: free functions, any thread.
 #pragma once

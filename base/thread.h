@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StartThread starts a thread and reports a refusal by the system; NameThread sets the name under which `top -H`, gdb
 // and core files show the calling thread. Thread rule: any thread.
 #pragma once

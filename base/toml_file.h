@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReadToml turns a TOML text into one list of its tables and values, for readers that declare the keys they take
 // (options.h; schedulers/policies/settings_file.h). Thread rule: free functions, any thread.
 #pragma once

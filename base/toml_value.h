@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ParseToml parses TOML, and TomlValueText gives a value as text, for code that walks a file by toml++ (toml_file.cc;
 // lab/workload). No other code uses the parser of toml++. Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and durations as text. Thread rule: free functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of Millrace, which every program reports.
 #pragma once
 

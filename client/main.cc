@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program `millrace`. No other place links everything.
 #include <unistd.h>
 

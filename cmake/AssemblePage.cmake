@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -D PAGE=page.html -D STYLE=style.css -D "SCRIPTS=a.js;b.js" -D OUTPUT=page.cc -P AssemblePage.cmake
 # Puts the style in place of @STYLE@ and the scripts, each in an element of its own, in place of @SCRIPTS@, and writes the
 # page as the C++ constant of lab/report/page.h.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # For projects that write jobs of their own, in this tree (add_subdirectory) or against an installed one (find_package).
 
 # millrace_add_job(NAME SOURCE ...): a program that is a job (docs/use/writing-jobs.md). It travels to every worker, so it

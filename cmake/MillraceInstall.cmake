@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where, as two components:
 #   runtime   bin/millrace and the tools; the program, its minder and launcher and the bundled jobs in libexec/millrace, so that jobs
 #             called grep or sleep shadow nothing; workload files in share/millrace/workloads

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Packages of the system (deploy/packages.txt; docs/inside/dependencies.md says why each).
 find_package(Threads REQUIRED)
 # What is loaded by every command and every task process is linked statically: the loader would fill in thousands of

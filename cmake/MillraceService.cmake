@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What an installation has beside programs, library and headers: manual pages and completion, the pages of docs, units for
 # systemd with their settings, and what Debian's package asks for.
 include(GNUInstallDirs)

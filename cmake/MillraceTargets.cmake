@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A target sees the headers of the folders that it links and of no others: every library exports an include directory
 # that holds one link, to its own folder. So the link sets are the table of who may include whom, and a forbidden
 # include does not build.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace master restore` and `millrace master repair` (master_main.h).
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/master_main.h"
 
 #include <kj/async-io.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The master daemon: `millrace master --config FILE [--set key=value ...]`. With --init it makes a new, empty cluster
 // in master.directory instead, and prints the cluster's id.
 #pragma once

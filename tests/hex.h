@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hex writes bytes by hand in tests of formats. Thread rule: a free function.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The environment variables MILLRACE_HISTORIES and MILLRACE_SEED set the number of random histories that a test plays,
 // and the first seed. With them a test can play far more histories than in an ordinary run. Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HttpListener is a loopback socket that answers each HTTP request with the test's answer, whatever the request asks
 // for. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node ids as tests write them: 7_n is the node with number 7.
 #pragma once
 

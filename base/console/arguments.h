@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments: the command line of one verb, a client's or a daemon's. Options are declared on a CLI::App; everything
 // else is an operand, taken byte for byte (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the
 // options, "-" is an operand.

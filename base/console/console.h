@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Console: the descriptors that a command reads from and writes to, and helpers that format its output. It is passed
 // in, so that tests see what users see. Thread rule: values; a Printer belongs to one thread at a time.
 #pragma once

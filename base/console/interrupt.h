@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interrupt lets a command see SIGINT or SIGTERM between two steps and clean up. The first signal is only noted. Then
 // both signals regain their usual effect, so that a second signal ends a command that hangs. Thread rule: made on the
 // main thread before others start (they inherit the blocked signals); Seen and fd from any thread.

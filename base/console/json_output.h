@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON output of listings. Names may hold any bytes, but JSON text only UTF-8. Thread rule: one thread at a time.
 #pragma once
 

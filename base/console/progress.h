@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress shows the user the progress of a transfer: a bar on a terminal, plain lines elsewhere. Thread rule: Add and
 // Done from any thread; the rest from the thread that made it.
 #pragma once

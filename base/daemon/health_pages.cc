@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/daemon/health_pages.h"
 
 #include <chrono>

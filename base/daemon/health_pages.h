@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HealthPages serves a daemon's HealthBoard by HTTP if health.listen is set. Thread rule: that of each class.
 #pragma once
 

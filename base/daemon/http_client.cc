@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Like http_server.cc this has Boost.Beast, which takes long to compile.
 #include "base/daemon/http_client.h"
 

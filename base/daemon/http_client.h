@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client for small exchanges with a nearby server, such as the metadata service of a cloud machine. Format: HTTP/1.1
 // (RFC 9112), one connection for each exchange. An answer has at most 64 KiB. Thread rule: any thread; a call blocks
 // until the answer has come or `patience` is over.

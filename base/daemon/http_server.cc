@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // With http_client.cc the only translation units with Boost.Beast, which takes long to compile.
 #include "base/daemon/http_server.h"
 

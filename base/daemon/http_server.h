@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HttpServer: a small server for GET and HEAD of a daemon's own pages: its health, and other pages for browsers or
 // probes. Format: HTTP/1.1 (RFC 9112), with keep-alive. It is not for data: requests have no body, and an answer is
 // complete in memory before it is sent. It runs on one thread of its own, so that it answers even while the control

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The limits of the system on a daemon: file descriptors, which are divided between files and connections, and threads.
 // Thread rule: the main thread, before others start.
 #pragma once

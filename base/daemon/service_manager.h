@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ServiceManager reports the state of a daemon (ready, alive, stopping) and its present work to the service manager
 // that started it. Format: datagrams of lines NAME=VALUE to the socket that NOTIFY_SOCKET names (sd_notify(3)). Without
 // a service manager it sends nothing. A datagram that cannot be sent is dropped: the daemon's work does not depend on

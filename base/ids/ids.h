@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ids of jobs, tasks, attempts and nodes, which all parts of Millrace share. They are strong types: a job cannot be
 // passed where a node is meant. Numbers are dense and small, assigned by the master (or the simulator), and never
 // reused within one history.

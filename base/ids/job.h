@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types of a job that its tasks, the client, the master and the engine share: the ways to split input, the terms on
 // which the engine runs it, and its pool. The header includes the standard library alone, so that the
 // engine may use it. Thread rule: values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Points in time and spans of it. The header includes the standard library alone, so that the engine may use it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CommittedMark: a small file beside a database that holds the number of the last acknowledged operation, so that a
 // database whose log was cut or lost, or an older copy of it, is not mistaken for a complete one.
 //

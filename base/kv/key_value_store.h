@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyValueStore: ordered keys and values that survive a crash. The real one is RocksDB; tests and simulated
 // clusters have one in memory (tests/fakes/memory_store.h). Both pass one contract suite. A batch is applied whole or
 // not at all. Thread rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReadLog reads the intact records of a RocksDB log, even those after damage. RocksDB itself stops at damage, or skips
 // the rest of the 32 KiB block that contains it. The format is that of RocksDB's logs and write batches under
 // MakeOptions: fragments, each with a checksum, form records; records hold puts and removals in one column family.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/kv/mirrored_store.h"
 
 #include <stdio.h>

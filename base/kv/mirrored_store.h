@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MirroredStore: a RocksStore with a second copy in another directory, on another disk. Every batch is written to both
 // before the call returns, at the same time unless the first awaits room. A batch with Durability::kSynced is also
 // synced on both; only then is the mark of the copy raised, so that it counts nothing that the first may lack. Reads go

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes and restores backups with RocksDB's backup engine, which shares files between the backups of one directory and
 // keeps their checksums.
 #include <rocksdb/utilities/backup_engine.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers shared by the code that opens, backs up and repairs a RocksDB database. Thread rule: free functions, any
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recovers the last good state of a damaged database: it cuts the log at the damage, or, if that is not enough, uses
 // whatever tables and logs can be read; and it takes what is whole behind the damage, if it is asked to.
 #include <stdio.h>

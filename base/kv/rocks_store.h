@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RocksStore: the KeyValueStore on RocksDB, and the calls that restore or repair its directory while it is not open.
 //
 // The file `<directory>.committed` (committed_mark.h) beside a database in `<directory>` is its mark: it holds the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpareLog: a file of fixed size that takes a database's batches while its disk is full. All its bytes were written
 // when there was room, and writing over them takes no further space. The batches continue the database from one of its
 // operations on, and go into it once there is room. Thread rule: one thread at a time.

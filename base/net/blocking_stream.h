@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockingStream: a client's connection to a bulk server, for blocking callers. It has no threads, and no call waits
 // longer than the peer may be silent. Job executables use it; daemons use Wire (bulk_handler.h). Thread rule: one
 // thread at a time.

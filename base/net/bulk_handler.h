@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The building blocks of a bulk server's handlers and of the daemons' own fetchers: connections (Wire), threads, and
 // the handler interface. This is the one header of the bulk plane that includes Asio; only base/net, dfs/data and
 // worker/daemon include it.

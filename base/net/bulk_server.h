@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BulkServer: the bulk plane of a daemon. Peers send requests for blocks and map outputs to one TCP port (and one
 // abstract unix socket); each operation has a handler, registered by its number. The server runs Boost.Asio with C++20
 // coroutines on threads of its own; disk calls run on a pool beside them, never on an I/O thread.

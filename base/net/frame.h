@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames of the bulk plane: the heads of requests and replies (format in bulk_server.h), and the numbers of the
 // operations. Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outlet: the end of a connection into which a server streams files. Without TLS the bytes go from the page cache to
 // the socket (sendfile); with it they are read, encrypted and sent in large pieces. Thread rule: one thread at a time,
 // a disk thread (SIGPIPE is blocked there).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of what masters, workers and tasks tell each other of an attempt, each on one line, for both directions
 // (base/protocol/wire_fields.h); FromWire and ToWire convert its id. Thread rule: constants and free functions, any
 // thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/protocol/call_rights.h"
 
 #include <capnp/membrane.h>

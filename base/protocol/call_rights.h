@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CallRights: one table of the roles and rights that each call of the schemas in this folder needs. A call that is
 // added to a schema but not to the table fails a test. Guarded enforces roles and the administrator right on a
 // connection's first capability and on every one obtained through it; the services themselves check the other rights.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @0xa1f0c8d2b7e64301;
 # Plain types of the file system, for the messages of every process. There are no interfaces here, so that users link no
 # RPC code.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of a job's request in messages, and the check of clients' requests.
 #include <string>
 #include <utility>

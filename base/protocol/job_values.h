@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values about a job that the client and the master exchange: the request, the states and outcomes of the job and
 // its attempts, the counters (job_wire.h converts them to messages and back). Thread rule: values; free functions, any
 // thread.

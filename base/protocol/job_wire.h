@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts the values about a job that the client and the master exchange (job_values.h) to messages and back. Thread
 // rule: free functions, any thread.
 #pragma once

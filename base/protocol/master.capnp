@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @0xe9a4daf9b2c88505;
 # What the master serves: its bootstrap capability, and what can be reached through it.
 using Calls = import "/cancellation.capnp";

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @0xb3d1a9c4e8f75202;
 # What the master serves to clients and tasks of the file system. A failure is an exception that carries a Status
 # (base/rpc/status_codec.h). Paths are bytes; the master makes them canonical. A mode

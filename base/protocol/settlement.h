@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settlement: the steps of the master and a worker for each attempt when the worker registers again and lists its
 // attempts. A table has an entry for each state on the worker (Claim) and each state in the records of the master
 // (Belief). The master looks up each attempt that either side knows, carries out its own part and answers with the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @0xd7f3c9e8a1b77404;
 # What a worker daemon and its task processes say to each other over a socket pair (descriptor 3), one framed message after the
 # other, and the parts of these messages that the master fills in. There are no interfaces here, so that jobs link no RPC code.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FromMessage and ToMessage let one list of fields serve for both directions between a value and its Cap'n Proto
 // message. A list of fields is a constant function that is called with a FromMessage and the value to fill in, or with
 // a ToMessage and the value. Each field stands on one line, with the name of its accessors in the message:

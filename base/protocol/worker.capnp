@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @0xc5e2b8d7f9a66303;
 # What a worker serves to the master, through a capability that it hands over when it registers.
 using Calls = import "/cancellation.capnp";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Background runs work that may wait for a disk, so that the control thread never does.
 // Thread rule: Run is called from the control thread; `work` runs elsewhere, `then` on the control thread, never inside
 // Run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/rpc/calls.h"
 
 #include "base/rpc/status_codec.h"

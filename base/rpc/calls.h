@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds of calls: WithDeadline for one call, so that a stopped peer does not hold its caller for ever; CallGate for
 // the calls in flight to one peer; AllowCancellation for a call that is served. Thread rule: the control thread.
 #pragma once

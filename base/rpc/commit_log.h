@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CommitLog: writes batches to a KeyValueStore, in order, many of them with one sync (group commit). The caller changes
 // its memory, hands over the batch, and answers its client only when the promise resolves: nothing is acknowledged
 // before it is on disk. Thread rule: the control thread.

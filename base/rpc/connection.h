@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connection: the calling end of one Cap'n Proto connection over a stream, with the limits of every connection. Link
 // uses it; Server has the serving end.
 // Thread rule: the control thread that owns the event loop.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ControlThread: a thread with a KJ event loop, for processes and libraries whose callers run on other threads. KJ
 // objects never leave it: callers hand in functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cap'n Proto's framing: a u32 with the number of segments minus one, a u32 with the words of each segment, padding to
 // a whole word, then the segments. Numbers are little-endian.
 #include "base/rpc/framed_stream.h"

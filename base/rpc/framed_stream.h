@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FramedStream: Cap'n Proto messages over a byte stream, for an end that must not trust its peer. It allocates memory
 // for a message only as the bytes arrive, counts the memory of all connections together, and reports how long the peer
 // has owed the rest of a message or has left an answer unread. It writes the messages of one turn of the loop together

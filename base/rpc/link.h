@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Link: a connection to one server. After a break it reconnects on demand, with exponential back-off and jitter. A
 // connection that lasted less than BackOff::limit counts as a failed attempt. The server may have several addresses
 // ("one:7700,two:7700", a master and its standby): an attempt dials each in turn until one answers, beginning with the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carries a Status across Cap'n Proto: the server throws (or rejects with) a kj::Exception that holds it, and the
 // client turns the exception back into the Status. Any other exception of KJ becomes kUnavailable (disconnected), kBusy
 // (overloaded) or kInternal. Thread rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskGroup: promises that run until they end or the group does. WhileAlive: callbacks that may outlive the object that
 // made them. Thread rule: the control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TlsStream: TLS over a control connection. PlainStream: a client's connection without TLS, which reports a server that
 // wants TLS. Thread rule: the control thread that owns the event loop.
 #pragma once

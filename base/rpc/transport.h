@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transport makes control connections. The real one is TCP. That of tests (tests/fakes/pipe_network.h) joins the parts
 // of a cluster by pipes in one thread, so that a whole cluster runs under driven time. Thread rule: the control thread
 // that owns the event loop.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Authority: the directory from which a cluster's certificates come. It holds ca.pem and ca-key.pem, and for each
 // issued certificate a directory ("master", "worker-w1", "client-ann") with ca.pem, cert.pem and key.pem, the files
 // that its process needs. Keys are for their owner alone (0600), files are written durably, and none is replaced unless

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that make keys and X.509 certificates (RFC 5280): EC P-256, SHA-256, the role in the common name
 // (peer_identity.h). The issuer limits the role: the cluster's authority issues certificates to masters, workers and
 // clients, and a worker issues certificates to the tasks that it runs, so that a task process never has its worker's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/tls/context.h"
 
 #include <openssl/pem.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Context: the OpenSSL settings for connections made with one state of the credentials. Internal to this folder. Thread
 // rule: any thread once it is made.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Credentials: the certificate and key that a process shows to its peers, and the authorities that it trusts.
 // Credentials from files are read again when the files change, so that a renewed certificate is used from the next
 // connection on; open connections stay open. If a new file is broken or does not fit the others, a line is logged and

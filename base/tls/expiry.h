@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warnings of certificates that end soon or have ended. Without them nobody notices: connections stay open, and a year
 // later no new one succeeds. The time is passed in. Thread rule: free functions, any thread; an ExpiryLog belongs to
 // one thread at a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owning pointers to OpenSSL's objects, and its errors as text. Internal to this folder. Thread rule: as in OpenSSL 3,
 // an object is used from one thread at a time, and each thread has its own queue of errors.
 #pragma once

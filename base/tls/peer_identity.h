@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PeerIdentity: the role and name of the process at the other end of a connection. With TLS, they come from the common
 // name of the peer's verified certificate. Without TLS, the role is kAnyone, and every peer may do everything.
 //

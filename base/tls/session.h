@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Session: TLS for one connection, without the connection itself. The caller feeds it the bytes of the peer and sends
 // its output, so the control plane, the bulk plane and blocking callers can share it. The handshake ends with one byte
 // from the server, which confirms the client's certificate. Without it, a client in TLS 1.3 would be done earlier, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sha256: the SHA-256 (FIPS 180-4) of bytes that come in pieces, for names that identify the content of a file. Thread
 // rule: one thread.
 #pragma once

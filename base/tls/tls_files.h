@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TlsFiles: the files with which a process takes part in a cluster with TLS, and the options that name them. All three
 // are PEM files; if none is given there is no TLS. PutFile and ReadKeyFile write and read such files. Thread rule: a
 // value, and free functions for any thread.

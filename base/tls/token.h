@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A token is a master's permission for a user or worker to read or write a block on workers for a while. The master and
 // its workers share a key. A token holds its end, its subject, its terms, and an HMAC-SHA256 (RFC 2104). The HMAC
 // covers these fields and also the use and the block, which the token does not hold. So a token is valid for one use of

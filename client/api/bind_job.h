@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BindJob makes a JobBinding from a job struct. The loops over records are here, instantiated with the job's types.
 // Thread rule: the task's thread.
 #pragma once

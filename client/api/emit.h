@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emitters: the `emit` arguments of Map and Reduce, which call emit(key, value), or emit(key) when the value is
 // Nothing. The types are concrete, so that a record costs no virtual call; a job takes them as `auto& emit`. Keys and
 // values are copied at once.

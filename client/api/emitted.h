@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The types that a job may emit in place of its Key or Value: the type itself; text of any kind for text; a number for
 // a number, if no value can be cut silently. An integer that does not fit throws, so the attempt fails with a message.
 // Thread rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/api/group.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hook Group sends records of several keys to one call of Reduce, as a secondary sort needs. The map's records are
 // partitioned and grouped by a part of the key, and sorted by all of it:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that an author may mistake for the name of a hook. Nothing calls them, so a job with such a member would
 // compile and do something else. CheckJob refuses such a job and names the hook that is meant. The list leaves out
 // names that a hook has in another form (`Partition` as a type, say) or may get some day. Data members may have any

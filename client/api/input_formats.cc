@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/api/input_formats.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input formats: the types that a job may name as `using Input = ...`. A format is a type with
 //   using Record = ...;                        the argument of Map; it lives for the call
 //   static constexpr SplitBy kSplitBy;         how files may be cut between maps

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header for authors of jobs. A job is a struct; its executable is the struct and a main of one line:
 //
 //   struct WordCount {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traits of a job struct: its types, with the defaults filled in, the hooks that it has, and whether it is a job at
 // all.
 // Thread rule: types only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OrderOfKeys sorts many keys at once, for a job that numbers or sorts the keys that it holds. It is a radix sort and
 // looks at few bytes of most keys (worker/task/collect/item_sort.h).
 // Thread rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyTable holds a value for each different key, for a job that folds within its maps in a way that Combine cannot
 // (Combine sees values alone). Map adds to the table, and emits the table's contents when it is full and in FinishMap:
 //   struct Unite { void operator()(std::uint64_t& all, const std::uint64_t& more) const { all |= more; } };

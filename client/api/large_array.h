@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LargeArray is an array whose elements a job reads or writes in random order. It lies in huge pages where the kernel
 // gives them, which saves most of the misses of address translation. Pages that are never touched cost no memory.
 // Thread rule: values.

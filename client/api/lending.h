@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lends records, keys and values to a job's code (client/job/lent_views.h). Thread rule: the task's thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop over the records of a map, and the mappers of a job that has one for each INPUT. They are instantiated with
 // the job's types.
 // Thread rule: the task's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mappers gives each input a mapper of its own, for a job whose INPUT arguments hold different things, like Hadoop's
 // MultipleInputs. A mapper is a struct with the members that a job has for its maps, and the job lists its mappers in
 // the order of its INPUTs:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Named outputs are files beside the part files, for records that are to be kept apart, like Hadoop's MultipleOutputs.
 // A job declares each as an object, lists them, and hands the object to emit.To:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output formats: the types that a job may name as `using Output = ...`. A format is a type with
 //   template <class K, class V> static constexpr bool kTakes;   true if it can write such a record
 //   class Writer { Writer(OutputFile&, Random); template <...> void Write(const K&, const V&); void Finish(); }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HashPartition chooses the reduce of a key in a job without a Partition of its own. A job that sends keys to reduces
 // by a part of the key passes that part to it:
 //   static std::uint32_t Partition(const std::string_view& key, std::uint32_t partitions) {

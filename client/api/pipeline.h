@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunPipeline runs a pipeline of jobs; main calls it. A pipeline is a struct of two or three members; its manual is
 // client/process/pipeline.h.
 // Thread rule: main's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tests of a job include this header besides the job's source. They run the job's Map, its Reduce or the whole job
 // in this process as a cluster would, with options, counters and side files, and compare the results with those that
 // they expect.

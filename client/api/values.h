@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values<V> are the values of one key, over which Reduce iterates: `for (V value : values)`. Reduce can iterate over
 // them only once, and may stop early; a second begin() is a fault. A value that is a std::string_view lives until the
 // next one is taken (client/job/lent_views.h). The values of a group (group.h) have keys of their own: values.key() is

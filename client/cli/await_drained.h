@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits for nodes that are being decommissioned. Thread rule: main.
 #pragma once
 

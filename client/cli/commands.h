@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line of the program `millrace`: RunCli, and the commands below it, each in the form of Verb::run or as
 // the verbs of a branch. Exit status: 0 done, 1 the job or operation failed, 2 wrong usage, 3 the cluster cannot be
 // reached; an error is one line on standard error. Thread rule: the main thread, before others start.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds what a word of the command line means: a job or a node. Thread rule: any thread; that of the client for
 // FindNodes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Invocation holds what main gives to every command, and makes the connection that most commands need. Thread rule: as
 // a value.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The help of one job: `millrace run JOB --help` lists the options that the job declares. Thread rule: any thread.
 #pragma once
 

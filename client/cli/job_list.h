@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The code that `millrace job list` shares with `job status`, and the filter of the list. Thread rule: main; JobFilter
 // as a value.
 #pragma once

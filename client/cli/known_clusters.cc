@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/cli/known_clusters.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Remembers which cluster was found at an address, as ssh remembers the keys of hosts, so that a master of another
 // cluster at that address is refused. The file has a line for each list of masters, "HOST:PORT[,HOST:PORT...] CLUSTER",
 // which names the cluster at each address of the list; lines that begin with # are comments. Loopback addresses are not

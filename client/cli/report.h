@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts about jobs: one line of progress, the summary at the end, why a job waits, JSON for programs. Pure. Thread
 // rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of `millrace run`, which submits a job and waits for its end. Thread rule: the main thread.
 #pragma once
 

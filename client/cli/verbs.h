@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the verb of a command and runs it. Thread rule: any thread.
 #pragma once
 

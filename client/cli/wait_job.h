@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits for a job with its progress on standard error, and handles Ctrl-C meanwhile. Thread rule: the main thread.
 #pragma once
 

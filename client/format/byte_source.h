@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ByteSource separates the record readers from the origin of the bytes: the readers decide which records a split owns,
 // over any source.
 // Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the lines of a split many at a time, for jobs that look at few bytes of each line. A chunk is one or more whole
 // lines that are next to each other. It ends with \n, which is part of the chunk, unless it ends with the last line of
 // a file that does not end with \n. Splits own lines as in line_reader.h: the chunks of a file's splits, one after the

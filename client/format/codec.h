@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Codec<T> turns a key or value into bytes between map and reduce, and into text in an output. Keys are sorted by their
 // bytes, so the codecs here keep the order of numbers. Integers are big-endian; signed ones have the sign bit inverted.
 // Floats and doubles are big-endian with the sign bit inverted; a negative one has all other bits inverted, too. An

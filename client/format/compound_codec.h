@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Codecs of pairs, tuples, arrays, optionals, vectors and structs of types that have a Codec, in any nesting. As keys
 // they sort as C++ compares them (structs member by member), if their parts do. To that end, the bytes of one part are
 // never a prefix of the bytes of another.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recognises a file's compression by its first bytes: gzip (RFC 1952), zstd (RFC 8878) or bzip2.
 // Thread rule: free functions, any thread.
 #pragma once

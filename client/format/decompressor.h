@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decompressor decompresses gzip (by ISA-L), zstd or bzip2. Each kind accepts files of several members (frames,
 // streams) one after the other. It does no I/O, and its memory does not grow with the data: 0.1 MiB for gzip, 4 MiB for
 // bzip2, and for zstd the window that the file asks for, which is refused above 128 MiB.

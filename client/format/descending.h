@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descending<T> is a T that sorts the other way round, as a Key or as a part of one, so that the highest count comes
 // first:
 //   using Key = millrace::Descending<std::uint64_t>;

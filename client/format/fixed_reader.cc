@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/format/fixed_reader.h"
 
 #include "base/text.h"

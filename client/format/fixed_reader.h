@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads records of a fixed length, and whole files. Record i is bytes [i * n, (i + 1) * n) and belongs to the split
 // that holds the first of them; the last record of a split is completed from the bytes after the split. For a
 // compressed file, records and lengths are those of the decompressed bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Held<T> is the form in which the table of a collector holds a value of Combine. The table moves values as bytes
 // (worker/task/collect/combine_table.h). Most values are held as they are. Pairs, tuples and arrays of pairs are held
 // as their parts, one after the other, since the standard does not call them trivially copyable.

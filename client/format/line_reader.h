@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is not
 // part of it, or at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept
 // unless strip_cr is set. The last line of a split is completed from the bytes after the split, however far it reaches.

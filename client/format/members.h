@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives access to the members of a struct, their number and their types, as structured bindings see them. It takes
 // apart structs that are sent between machines (plain_bytes.h, compound_codec.h).
 // Thread rule: types, and calls on the caller's thread.

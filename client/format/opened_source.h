@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenedSource gives a reader the contents of a file. If the file's first bytes show that it is compressed, Stream
 // gives the decompressed bytes. The first bytes are inspected as they pass, so that a file that is not compressed costs
 // no extra read; its pieces are handed on as they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutputFile buffers the records that are written to a file of the file system.
 // Thread rule: one thread.
 #pragma once

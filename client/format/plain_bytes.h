@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Says which types may be sent between machines as they lie in memory: those that hold all of their bytes themselves.
 // Being trivially copyable is not enough: a pointer, a reference or a view is copied without the bytes that it points
 // to. So the members of a struct are checked one by one (members.h), and so are the members of structs and arrays among

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Record files: keys and values in separately compressed and checksummed blocks. Reading can begin at any byte offset,
 // so that a job can read one file in many splits.
 //

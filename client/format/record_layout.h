@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layout constants that the writer and reader of record files share (format in record_file.h).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StreamDecompressor takes the bytes of a compressed file as they come and hands on the decompressed bytes. It has one
 // buffer, whatever size the file decompresses to. NULs after a member are padding, with which tapes and some file
 // systems fill their blocks; gzip(1) skips them, too. A further member may follow the padding.

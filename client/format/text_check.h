@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recognises by their first bytes files that are known not to be text: compressed ones that are not opened here,
 // archives, files of records and columns, and text in UTF-16 or UTF-32. A job that reads lines would read such a file
 // as lines of something, and "succeed". First bytes count only if no text in UTF-8 can begin with them, that is, if

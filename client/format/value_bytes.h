@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns intermediate values into bytes. Integers are varints (zigzag if signed), since values are not sorted. Other
 // types use their Codec. A trivially copyable type without a Codec of its own is copied as it lies in memory, if it
 // holds all of its bytes itself (plain_bytes.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interface between the runtime and a job's code. A job's code is instantiated from templates; the rest of the task
 // process is not.
 // Thread rule: the task's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of an attempt: user code adds on the task's thread, the reporter reads on its own.
 // Thread rule: one thread adds to a counter; Get and Snapshot may be called from any.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options that every job has besides its own; -D sets both kinds. They are declared here once, for tasks, the job
 // client, --help and docs/operate/options.md.
 // Thread rule: values.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/job/group_place.h"
 
 namespace millrace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GroupPlace knows the key that a reduce is processing, for the message of a failure. A guard (Watch) beside the loop
 // over the groups links the place to them, so that a group costs nothing.
 // Thread rule: the task's thread; Write also in a signal handler.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputFile: one file of a job's input.
 // Thread rule: a value.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputFiles are the files that a job's input names, either in the file system of a cluster
 // (client/process/dfs_source.h) or, for a job that runs in one process, on this machine (client/solo/local_input.h).
 // Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobOptions holds the options that -D name=value sets for a job: those that the job declares, and those of the engine.
 // An undeclared name is refused; the message names the nearest one.
 //   static void Options(millrace::JobOptions& options) {

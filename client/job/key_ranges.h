@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyRanges finds the range in which a key lies, out of n ranges, for output that is in order over all reduces. Every
 // range but the first begins with a cut. If there are fewer cuts than ranges minus one, the last ranges are empty. Keys
 // are the bytes of a Codec, in the order of bytes. Source of the table of first bytes: O'Malley, "TeraByte Sort on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples the keys that a job's maps will emit, and sets the cuts between the ranges of its reduces (partition.h of
 // client/api). The job's own Map is run over pieces of the input, as it will be run over splits. So the keys are those
 // that go to reduces, whatever Map makes of records, and a combined key counts as often as maps emit it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LentViews detects views that a job keeps for longer than the bytes to which they point. A kept view stays right as
 // long as the bytes happen to stay in their place, as on mapped files, and becomes wrong if a buffer is reused, as with
 // compressed runs. So a sample of the arguments of Map and Reduce is lent to them as copies on pages of their own,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists the files of an input in the file system.
 // Thread rule: the caller's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutputFiles holds the files that an attempt writes: its part file, and one for each of the job's named outputs to
 // which it writes something. They appear together when the attempt commits.
 // Thread rule: one thread.

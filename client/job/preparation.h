@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preparation is the argument of a job's Prepare, which runs before the job is submitted, on the machine from which it
 // is submitted. Prepare may look at the input and set options, which the tasks then find:
 //   static millrace::Status Prepare(millrace::Preparation& job) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RecordWatch serves a map of a job that may leave out bad records. It notes the record that is being mapped in a file,
 // from which the worker reads it if the process dies. It also knows the records to leave out.
 // Thread rule: the task's thread.

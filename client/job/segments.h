@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The segments of a reduce: ranges of files on this machine. Each file is mapped once (it may hold many segments), and
 // the segments are checked and ready to be merged or combined.
 // Thread rule: one thread.

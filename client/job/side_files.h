@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SideFiles are the files that a job reads besides its input. Small files are read. Large ones are mapped; if such a
 // file does not lie on this machine already, it is copied there once for all tasks of the job that run on the machine.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskContext tells a job's code about the attempt in which it runs, and takes what the code reports.
 // Thread rule: the task's thread, unless a comment says otherwise.
 #pragma once

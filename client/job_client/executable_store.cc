@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/job_client/executable_store.h"
 
 #include <fcntl.h>

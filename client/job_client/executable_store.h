@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps job executables in the file system by their content: /.millrace/executables/<sha256 in hex>, so that the same
 // executable is stored once and workers recognise it. Thread rule: any thread.
 #pragma once

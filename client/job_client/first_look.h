@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks at the first bytes of a job's input files before the job is submitted, since the master does not look into
 // files. LookIntoInput finds compressed files that must not be cut although their names do not say so
 // (client/format/compression.h), and, for a job that reads text, files that are not text (client/format/text_check.h).

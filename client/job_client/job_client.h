@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobClient asks the master about jobs, nodes and schedulers, and makes it change them. Its calls block and use the
 // connection of a DfsClient, which outlives the JobClient; failures are those of DfsClient::Call or the master's own.
 // Thread rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The description that a job's executable gives of itself before the job is submitted (client/process/describe.h prints
 // it). Thread rule: any thread.
 #pragma once

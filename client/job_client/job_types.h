@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests and answers of the master as plain values, for the job client. Thread rule: values.
 #pragma once
 

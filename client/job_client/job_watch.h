@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobWatch receives a job's status from the master whenever it changes, until the job has ended. If the connection or
 // the master is lost, JobWatch starts to watch again by itself. Thread rule: one thread at a time; the connection's
 // control thread and a thread of the watch deliver the changes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a short-lived program and captures its whole output, such as the description of a job. Thread rule: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between the job client's values and the master's messages. Thread rule: free functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits for a command that runs in a process group of its own. If this process has a terminal, the command's group gets
 // it, so that the user's Ctrl-C and Ctrl-Z reach the command as if the shell had started it. SIGTTOU is ignored
 // meanwhile. Thread rule: the same as for Process.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guardian is a child process that outlives this process if this one is killed. The guardian then kills the processes
 // that this one started and removes their directory. A pipe that ends tells the guardian that this process has ended.
 // Thread rule: the same as for Process.

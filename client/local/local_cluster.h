@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LocalCluster runs a master and workers on this machine, in one directory, until this process ends. Thread rule: the
 // same as for Process.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace local` runs a whole cluster for the length of one command. Thread rule: the main thread, before others
 // start.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the local files that the words of a command line name as a job's input, and looks into them before anything is
 // started. Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Child processes of a local cluster: daemons, each with a log file, and the command that runs in the cluster. Each
 // leads a process group of its own. Thread rule: one thread, and no other in the process (children are forked).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AttemptRunner runs the attempts of a job that is set up: it opens their inputs, calls the job's code, and finishes
 // the output.
 // Thread rule: one thread.

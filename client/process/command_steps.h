@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CommandSteps runs the steps of a pipeline on a cluster, each by `millrace run`. So a step is a job like any other: it
 // is prepared, watched, shown and killed by Ctrl-C in the same way.
 // Thread rule: the main thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the report of a crash readable: the names and places of its frames. The process that crashes knows addresses
 // only, and may not allocate; it runs its own executable once more, with
 //   JOB --millrace-frames HEAD PLACE [c|r]ADDRESS...

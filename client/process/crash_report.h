@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A crash report is a line on standard error. It is written when a signal that means a bug (SIGSEGV, SIGABRT, ...) is
 // about to end the task's process. It gives the event, the hook of the job that was running, the job's own functions
 // that were being called, and the place in the input:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The description that a job executable gives of itself to the job client, and the check of -D options before a job is
 // submitted.
 // Thread rule: any thread.

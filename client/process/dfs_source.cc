@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/process/dfs_source.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DfsSource reads a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a
 // replica is on this machine, else streamed from the closest replica. The master is asked about bytes outside of these
 // blocks, and about blocks whose replicas no longer answer. Such a block may be missing only for a while, because a

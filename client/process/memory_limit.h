@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory limit of a task process (RLIMIT_DATA, which counts memory that the process has written to or may write to,
 // but not the files that it has mapped). A worker with an explicit task.memory_limit has set it before the program
 // begins. The process sets the automatic limit itself, since that limit must not apply to a sanitizer, which reserves

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Pipeline is a number of jobs that one program submits one after the other. The inputs and parameters of a job may
 // depend on the counters and the output of the job before. The author writes the jobs and the function that drives
 // them:

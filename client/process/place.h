@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Place knows where a task is in its input, for the message of its failure. It says only what is certain: which record
 // or key was being processed, or that none was yet, or that all were done.
 // Thread rule: the task's thread, or a signal handler: Write allocates nothing, takes no lock and changes nothing.

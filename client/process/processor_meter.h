@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProcessorMeter measures the use of the machine's cores by the attempts of a task process (getrusage(2), and the
 // statistics of the kernel's scheduler in /proc/PID/task/TID/schedstat). Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/process/progress_reporter.h"
 
 #include <capnp/message.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgressReporter is a thread that reports an attempt's progress to the daemon while the task's thread works, and that
 // notices when the daemon is gone or sends a message.
 // Thread rule: it is made and destroyed on the task's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one map attempt of a job again, alone in this process and on its main thread: for debuggers, profilers, valgrind
 // and sanitizers. The attempt reads its own split from the file system, with the options that it had; no record is left
 // out. Nothing of the cluster changes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main function of a job executable.
 //   JOB --millrace-describe [--] [NAME=VALUE...]
 //       describes the job and checks options (client/process/describe.h); exit status 2 and one line on standard error

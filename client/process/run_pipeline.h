@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The main function of a pipeline's executable. The executable also serves as that of each of its jobs
 // (client/process/run.h); the parameter pipeline.job=N selects the job.
 //   PIPELINE --millrace-describe [--] [NAME=VALUE...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Storage is the file system as a task uses it. It calls the master only when necessary: a map whose block lies on this
 // machine and whose output goes to reduces never needs the master.
 // Thread rule: one thread.

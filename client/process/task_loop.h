@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The life of a task process: it is set up for one job, then runs attempts of that job, one at a time, until it is
 // ordered to exit or the daemon is gone (base/protocol/task.capnp).
 // Thread rule: one thread, which also runs the job's code; a second one reports progress while an attempt runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of base/protocol/task.capnp as plain structs, for the task's side of the channel.
 // Thread rule: values.
 #pragma once

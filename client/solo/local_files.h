@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of this machine as the input of a job, found as the master finds those of the file system
 // (master/jobs/splits.h). Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input of a job that runs in one process: files of this machine, found and cut as the master finds and cuts those
 // of the file system (master/jobs/splits.h), but at fixed lengths, since they have no blocks. Thread rule: the task's
 // thread.

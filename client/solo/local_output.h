@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that a task in this process writes to a directory of this machine. Thread rule: the task's thread.
 #pragma once
 

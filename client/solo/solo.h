@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a whole job in one process, on its main thread, over files of this machine, without a cluster: for debuggers,
 // profilers, valgrind and sanitizers. The process has the job's own code and the runtime's collectors, runs and merges,
 // but nothing that lies between processes: no file system, shuffle, attempts or failures of attempts.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Builds for arm64 with Debian's cross compiler (g++-aarch64-linux-gnu), for Millrace and for projects of jobs. MILLRACE_SYSROOT,
 # as a cache variable or in the environment, is the root that deploy/arm64-sysroot has made. Programs of the build, such as the
 # compiler of schemas, are this machine's; libraries and headers are the root's; CTest and the discovery of tests run what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MapLocalBlock and ReadBlock read one block: by descriptor if a replica is on this machine, else from the closest
 // replica that answers. A replica first sends the checksums of its chunks. If they do not yield the block's checksum
 // (LocatedBlock), the replica belongs to another block or another cluster and none of its bytes is used. Otherwise

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockWriter: writes one block through a pipeline of nodes, for a blocking caller. It has no threads and no event
 // loop, since job executables link it. If the first node is on this machine, the data goes into the node's own file
 // instead of a socket. A call times out if the pipeline makes no progress for `stall`. Thread rule: one thread at a

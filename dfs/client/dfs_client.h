@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DfsClient: the file system for tools, tasks and the job client. Its calls block, and any thread may make them. Its
 // own control thread talks to the master and reconnects during a call if need be.
 #pragma once

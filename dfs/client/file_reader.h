@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The FileReader of a DfsClient. Thread rule: one thread at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The FileWriter of a DfsClient: it writes blocks through pipelines, one after the other. If a pipeline breaks, its
 // block is closed short and the file continues in a new block (docs/inside/decisions/0003-short-blocks.md). Thread
 // rule: one thread at a time.

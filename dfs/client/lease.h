@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lease: the right to write one open file, held on the control thread for a writer on another thread. If the connection
 // or the master is lost, the lease is resumed by the file's id as soon as there is a connection, even if the writer is
 // idle, since the master waits for that no longer than its grace period. The lease is renewed while the process runs,

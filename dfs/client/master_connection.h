@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MasterConnection makes blocking calls to a master over one control thread and one connection. It reconnects when the
 // connection breaks. Thread rule: any thread.
 #pragma once

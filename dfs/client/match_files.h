@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatchFiles finds the files that a path or a pattern (dfs/wire/pattern.h) stands for in the file system. Thread rule:
 // the call blocks.
 #pragma once

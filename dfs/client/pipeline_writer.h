@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PipelineWriter implements BlockWriter. If the first node is on this machine and passes the descriptor of its
 // unfinished file (kWriteLocalBlock), the data goes into that file and the packet headers go through the local socket.
 // To any other node, both go by TCP. Thread rule: one thread at a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between this folder's types and the file system's messages. Thread rule: free functions, any thread.
 #pragma once
 

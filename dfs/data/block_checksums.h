@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checksums file of a block (format in block_store.h), and checks of requested ranges. Thread rule: free functions,
 // any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockServer serves a node's blocks over the bulk plane: write pipelines, reads, the closing of broken writes, and
 // node-local reads and writes by descriptor over an abstract unix socket (SCM_RIGHTS; peers of another user are
 // refused).

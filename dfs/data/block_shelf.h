@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockShelf: the files of one DiskBlockStore and their state in memory (layout in block_store.h). Thread rule: any
 // thread. The public maps are used under `mutex`; no file call is made while it is held, except to check that a file
 // exists.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (a crc32c
 // for each chunk of kChunkBytes) lie beside the data and are part of the block: the store or the reader checks all data
 // that is read.

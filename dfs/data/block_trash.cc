@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dfs/data/block_trash.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockTrash: the trash of one DiskBlockStore (purpose in block_store.h). A block lies in
 // `<directory>/trash/<id>-<when>`, with its checksums in `.crc` beside it; <id> and <when> (microseconds since the
 // epoch) are 16 hexadecimal digits each. Blocks come and go by rename, so no byte is copied. Thread rule: any thread.

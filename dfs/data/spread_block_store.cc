@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dfs/data/spread_block_store.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpreadBlockStore: one BlockStore over several, each on a disk of its own. A block is on one disk, which is found by
 // asking each (all answer from memory). A new block goes to the disk with the most free space per writer (ChooseDisk).
 // Byte counts are sums over the disks. Each disk has its own trash, and `least_free` of SweepTrash applies to each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SyncMeter measures the recent sync times of one disk. A disk that goes bad without failing shows it first in these
 // times.
 //

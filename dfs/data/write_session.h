@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WriteSession: one node's part in writing a block. Packets come from upstream and go to the next node and to the disk;
 // acknowledgements go back when both have them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shares computes how full the nodes of a cluster are, and which moves of replicas even them out. It is pure and knows
 // nothing of blocks; block_balance.cc uses it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Balancing chooses which replicas to move. Here a move is only a copy; block_work.cc then has its source give up its
 // own replica.
 #include <algorithm>

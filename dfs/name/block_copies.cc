@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps the copies that are under way, and chooses which to start.
 #include <algorithm>
 

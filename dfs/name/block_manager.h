@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockManager knows which live node holds which block, and decides what to copy or delete so that every block has the
 // replicas that its file wants. It is pure: it takes reports and node events, and returns work. Replica places are
 // never stored; they are learned from reports after every start, and a node gets no copies or deletions before its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state that the parts of BlockManager share: block_manager.cc keeps the wanted blocks and answers queries,
 // block_reports.cc keeps the replicas on nodes, block_copies.cc chooses copies, block_balance.cc chooses moves, and
 // block_work.cc chooses deletions. Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These are the calls of BlockManager by which nodes come, go and report what they hold.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds BlockManager::NextWork, and chooses which replicas to delete.
 #include <algorithm>
 

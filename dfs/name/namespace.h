@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Namespace: the tree of directories and files, and the blocks of each file. It is pure: it takes calls and times,
 // changes memory, and adds the changes to store to a WriteBatch. The caller commits the batch before it reports
 // success.

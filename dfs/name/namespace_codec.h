@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stored form of the namespace: the keys and values of dfs/name/namespace.h. Thread rule: free functions, any
 // thread.
 //   "f"                       the root, once its owner, group or mode was changed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These functions load a stored namespace. The tree is built from entries in the order of the numbers of their
 // directories, so a directory may come after its entries. Everything is checked during the load: the functions return
 // kCorrupt, naming the key, if a key does not decode or does not fit the others. Thread rule: one thread.

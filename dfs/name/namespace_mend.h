@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MendNamespace repairs a stored namespace that has lost changes in the middle, so that it is consistent. Thread rule:
 // free functions, any thread.
 #pragma once

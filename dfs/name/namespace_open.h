@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenTable: the open files of dfs/name/namespace.h, their writers, and the blocks allocated to them. It is kept in
 // memory only. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tree: the tree of dfs/name/namespace.h in memory: directories and files, the file of each block, and the totals. It
 // knows nothing of storage or of open files. It is built for millions of files: a node keeps no path, only its name.
 // Thread rule: one thread.

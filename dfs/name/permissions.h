@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permissions of files and directories: an owner, a group and a mode, as in POSIX and HDFS, and the principal whose
 // rights are checked. Calls need the same rights as in HDFS ("HDFS Permissions Guide", Apache Hadoop 3.4). A principal
 // must be allowed to traverse all directories of a path. Making, removing and renaming an entry needs the right to

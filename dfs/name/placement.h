@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placement: functions that choose the nodes of new, surplus and read replicas. They are pure; the Random that is
 // passed in breaks ties. Thread rule: free functions, any thread.
 //

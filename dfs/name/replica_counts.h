@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReplicaCounts: the number of blocks for each pair of wanted replicas and live replicas. It gives at once the number
 // of blocks that lack replicas, for any number of nodes to hold them. Blocks without any replica are counted apart; so
 // are blocks that have one and want more. Thread rule: one thread. Costs: Add and Remove O(1), the others a few

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TreeRights: the rights of one principal in a tree (dfs/name/permissions.h), for the Check calls of Namespace. A
 // superuser may do everything, at no cost. Pure. Thread rule: one thread, while the tree does not change.
 #pragma once

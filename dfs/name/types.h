@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The types of the file system's metadata: blocks, and the locations of nodes.
 #pragma once
 

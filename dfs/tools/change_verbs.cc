@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the verbs mkdir, rm, mv and setrep.
 #include <charconv>
 

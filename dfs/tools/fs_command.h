@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace fs VERB ...`: the file system from a command line. Thread rule: the main thread, before others start.
 #pragma once
 

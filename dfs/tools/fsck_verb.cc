@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"

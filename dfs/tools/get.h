@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlanGet and Get copy files and trees of the file system to local ones. Thread rule: the calls block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunParallel runs several pieces of work at once: each file of a transfer costs a synced commit, for which the others
 // need not wait.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlanPut and Put copy local files into the file system, several at a time. Thread rule: the calls block.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the verbs cat, head and tail.
 #include <algorithm>
 #include <memory>

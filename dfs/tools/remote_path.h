@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers with which the verbs of `millrace fs` join, walk and expand paths of the file system (dfs/wire/path.h).
 // Thread rule: free functions, any thread.
 #pragma once

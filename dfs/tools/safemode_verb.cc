@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the verb safemode, which shows whether the master waits for reports after a start or is read-only.
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"

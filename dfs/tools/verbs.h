@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verbs of `millrace fs`, each in the form of FsVerb::run, and their shared helpers.
 #pragma once
 

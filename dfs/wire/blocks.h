@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks as others name them: BlockText and BlockName for people and files; ReplicaHost, the place of a replica, as the
 // bulk plane needs it; WrittenBlock and LocatedBlock, a block for its writer and for its readers. Thread rule: values,
 // and free functions for any thread.

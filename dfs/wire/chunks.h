@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chunks and packets: the units in which blocks are checked and transferred; and BlockContent, by which a replica is
 // verified. Thread rule: free functions, any thread.
 #pragma once

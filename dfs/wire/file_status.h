@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The status of a file or directory, for the name service and its clients alike, and the limits on its shape. Thread
 // rule: values, and free functions for any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FromWire and ToWire convert blocks, the places of their replicas and the status of files in messages, which masters,
 // workers, clients and tasks exchange. Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mode: the permissions of a file or a directory, as in POSIX: read, write and execute (for a directory, traverse) for
 // its owner, its group and all others, and the sticky bit of directories. Also the texts of modes and of changes to
 // them. Pure. Thread rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paths of the file system: absolute, '/' between components, any byte but '/' and NUL inside one (spaces, newlines and
 // bytes that are not UTF-8 included). The master and the command line check paths with this one rule. Thread rule: free
 // functions, any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns in paths: one syntax for `millrace fs`, for the inputs of jobs, and for local files that are given to a job.
 //
 //   *        any number of letters, or none; never a slash

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dfs/wire/transfer.h"
 
 #include "base/archive.h"

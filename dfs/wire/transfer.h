@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of block transfer inside the frames of base/net/frame.h. They are encoded with Encoder and checked on
 // decoding.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WriteOrder: the master's permission to write one block to its workers through one pipeline: for one user, or, if the
 // block is a copy, for a worker. It travels as a token (base/tls/token.h). A worker takes, forwards and finishes a
 // block only with such a token, and connects only to the node that the token names after it. An order for a copy

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks for a regular expression (RE2) and writes a line "match TAB count" for each distinct match. Matches do not
 // overlap, and empty ones are not counted. With grep.lines, it writes the lines that match instead, each as often as it
 // occurs. Text is letters in UTF-8 or, with grep.bytes, bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LineMatcher finds the matches of a regular expression (RE2) in the lines of a text, which is letters in UTF-8 or
 // bytes. Each line is matched by itself, without its \n, so that the result is the same as if RE2 were called for each
 // line. In UTF-8, bytes that are not part of a letter are in no match, except for \C, but letters beside them may

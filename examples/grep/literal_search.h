@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LiteralSearch finds the places where a literal stands in a text. With AVX2 it looks at 32 places at once: it compares
 // the first and the last byte of the literal, and the rest only where both fit. Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PatternFacts holds the facts that are known about the matches of a regular expression (in RE2's syntax) in a line
 // before it is run: the bytes of which matches consist, and a literal that each match contains. Requires: RE2 accepts
 // the pattern. The facts may be weak but are never wrong. If the pattern has syntax that is not known here, there are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PatternText reads the characters and classes of RE2's syntax as sets of bytes. Requires: RE2 accepts the pattern.
 // Thread rule: one thread.
 #pragma once

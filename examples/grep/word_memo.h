@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WordMemo remembers the matches in short texts, so that words, which occur again and again, are searched once. Each
 // text has one place in a small table. Several texts share a place, which contains the last one of them. Thread rule:
 // one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures how fast the file system writes and reads files, after TestDFSIO of Hadoop. Each map of DfsioWrite writes
 // one file, its output. DfsioRead reads files, each in one map, and looks at every byte. Both count in the group dfsio:
 //   files, bytes

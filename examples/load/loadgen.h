@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes load of any shape, after the load generator of Hadoop's GridMix. Maps and reduces each keep a part of their
 // records (more than 100% makes copies), and each record costs some CPU work. So a job can be a scan, a sort, a filter,
 // or bound by the CPU. A task can also sleep when it has done its work, so that its time does not depend on the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs input.maps maps and the job's number of reduces, each of which sleeps for a time. Without times the tasks are
 // empty. It writes nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Centroids holds the middles of clusters of movies, and finds the one that is closest to a movie by the cosine of the
 // angle between their vectors, which have an entry for each user. The line of a centroid looks like that of a movie,
 // "cluster:user_weight,...", with weights below 2^64 in place of ratings, so that a movie can serve as the first

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assigns each movie to the given cluster whose centroid is closest (examples/ratings/centroids.h), and writes a line
 // "cluster TAB movie" for it. Lines of another form are left out and counted (ratings.bad_lines).
 #pragma once

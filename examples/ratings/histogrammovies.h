@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts movies by their average rating, in steps of a half. It writes a line "bin TAB count", where the movies of bin
 // b have an average from b - 0.5 up to, but not including, b, as in the PUMA suite. Movies without ratings are left
 // out; lines of another form are counted (ratings.bad_lines) and left out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts ratings and writes a line "rating TAB count" for each value. Lines of another form are counted
 // (ratings.bad_lines) and left out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes one round of k-means over movies: each movie is assigned to the closest centroid
 // (examples/ratings/centroids.h), and the new centroid of a cluster is the sum of its members' vectors, each of length
 // kUnit. It writes a line "cluster:user_weight,..." for each cluster. The sums are whole numbers, so a round gives the

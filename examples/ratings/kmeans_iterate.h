@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs rounds of kmeans until the centroids stay as they are, and then assigns each movie to its cluster. OUTPUT has
 // two directories: `centroids`, of the last round, and `members` (classification.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads movie ratings in the form of the PUMA suite. There is a line for each movie,
 // "movie:user_rating,user_rating,...", with decimal numbers below 2^32.
 // Thread rule: values.

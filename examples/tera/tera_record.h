@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The records of terasort: 100 bytes, of which the first 10 are the key.
 // Thread rule: constants.
 #pragma once

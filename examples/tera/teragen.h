@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes input.records records for terasort, of 100 bytes each: a random key of 10 bytes, the 2 bytes 00 11, the
 // record's number in 32 hexadecimal digits, 88 99 aa bb, 48 bytes of filler, cc dd ee ff. This is the layout of
 // Hadoop's TeraGen. A record depends on its number and teragen.seed alone. The counter teragen.checksum is the sum of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts records of 100 bytes by their first 10. The files part-r-00000, part-r-00001, ..., one after the other, are in
 // order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the output of terasort: in each file, and from one file to the next in order of names, no key may be less than
 // the key before it. It writes a line "misorder TAB file TAB what" for each split in which a key is less than the one
 // before it, or whose first key is less than the last key of the splits before it. Then it writes "checksum TAB sum of

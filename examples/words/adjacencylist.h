@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the adjacency lists of a directed graph, for programs that rank vertices. Its input is edges "p q" (two words,
 // between any white space). It writes a line "vertex TAB from,from,... TAB to,to,..." for each vertex, in order of
 // bytes and without repeats; a list may be empty. Lines that are not two words are counted (adjacencylist.bad_lines)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the files in which each word occurs. It writes a line "word TAB file file ...", with the names in order of
 // their bytes and each once.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PackedWord holds a word of up to 15 bytes itself, and for a longer word its place in a text. If many words are read
 // in random order, each costs one cache miss, whereas a view costs two, one for itself and one for its text.
 // Thread rule: immutable.

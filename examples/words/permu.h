@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads DNA sequences, which are words, and takes every three consecutive sequences of a file. It writes a line
 // "s1|s2|s3" for each sequence except the last two, sorted. Nothing is combined and nothing is dropped, so three times
 // the input goes to the reduces and into the output. (Permu is one of the benchmarks of Lee, Lin and Yahyapour, "Hybrid

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the candidates of the apriori algorithm: from associations of k fields, each a line "e1,...,ek", it makes those
 // of k + 1 fields. For two lines that agree in all fields but the last, it writes a line "e1,...,ek-1,a,b" with their
 // last fields, a before b in order of bytes. So the output can be input again. Repeats in the input count once. A line

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts every three consecutive words of a file. It writes a line "a|b|c TAB count" for each such sequence in all
 // files or, with sequencecount.by_file, a line "a|b|c|file TAB count" for each sequence and file, as in the PUMA suite.
 // Sequences continue over the ends of lines and of splits (word_sequences.h).

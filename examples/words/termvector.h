@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the words that characterise a document, which is a file. It writes a line "file TAB word:count word:count ..."
 // with the words that occur at least termvector.least times in the file, the most frequent first, then in order of
 // their bytes. A file without such words has no line.

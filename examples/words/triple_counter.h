@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TripleCounter counts every three consecutive words, and gives the counts in the order of the text "a|b|c".
 //
 // Words are first turned into numbers, in the order in which they compare within such a text. Three words are then one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WordSequences<N> is an input format whose records are N consecutive words of a file, joined by '|': for "a b c d"
 // with N = 3 the records are "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h). A
 // sequence continues over the end of a line, but not of a file. It belongs to the split in which its first word starts.

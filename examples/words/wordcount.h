@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts words and writes a line "word TAB count" for each.
 #pragma once
 

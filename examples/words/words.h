@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ForEachWord finds the words of a text. Words are separated by ASCII white space (space, \t, \n, \v, \f, \r).
 // ForEachWord looks at 32 bytes at a time.
 // Thread rule: any thread.

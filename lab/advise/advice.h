@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Advice names the schedulers that would have served a cluster best by one goal, and the gain and the costs of a change
 // to one of them, from simulated runs in pairs (lab/run). Thread rule: values and free functions, any thread.
 #pragma once

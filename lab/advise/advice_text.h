@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes advice for people and for programs. Thread rule: free functions, any thread.
 #pragma once
 

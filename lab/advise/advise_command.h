@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace advise`. Thread rule: the main thread.
 #pragma once
 

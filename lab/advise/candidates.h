@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Candidates are the schedulers that fit the history of a cluster. Thread rule: free functions, any thread.
 #pragma once
 

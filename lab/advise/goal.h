@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A goal is what a cluster should be good at; a metric says how good it is. Thread rule: values and free functions, any
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // History holds what a cluster has done, as a workload that can be simulated and redrawn, and the scheduler that was in
 // force. Thread rule: one thread.
 #pragma once

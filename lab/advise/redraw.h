@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Redraw makes workloads like one that has happened, so that conclusions do not depend on its accidents.
 //
 // The jobs, with the gaps between them, are drawn in runs of consecutive jobs. A run begins anywhere in the history and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the changes to a scheduler file that put other settings in force. Thread rule: free functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Beside holds a simulation of every live run of a comparison, and the errors of the simulations.
 //
 // The costs of the cluster are measured on the baseline's second runs, which are made only to compare the baseline with

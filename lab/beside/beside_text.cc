@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forms of a Beside: JSON, CSV, a table, lines.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts measured times into the text of a workload file. In each class of [[jobs]] that was measured, the measured
 // `map_time`, `reduce_time` and `map_output` replace any former values, and `map_rate` and `reduce_rate` are removed.
 // All else stays as it is, including comments. Times are divided by the file's `time_factor`, by which they are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Costs are the times and resources that a cluster takes beyond those of the workload file, measured on runs of it.
 // They are the parameters with which its runs are simulated (fit.h).
 //

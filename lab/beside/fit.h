@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FitCosts finds the costs with which the simulator matches runs of a live cluster.
 //
 // A simulated task takes time for its reading and copying, too, and links are shared in the simulator as on the

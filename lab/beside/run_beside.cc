@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/beside/run_beside.h"
 
 #include <algorithm>

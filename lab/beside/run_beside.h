@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a live run again in the simulator: the same jobs on the nodes, racks, datacenters and slots of the cluster,
 // with its costs (costs.h). The simulation uses the places and lengths of the run's blocks, and the times at which jobs
 // that follow no other job reached the master. It does not use the times of the run's tasks.

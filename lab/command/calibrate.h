@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace compare WORKLOAD --calibrate FILE` measures the tasks of programs where nothing else runs, and writes their
 // costs into the workload file, so that its simulation means something. Thread rule: the main thread.
 #pragma once

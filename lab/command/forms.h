@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a comparison in all its forms to its directory: report.html, comparison.json and tables
 // (docs/schedulers/comparing.md). Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace history` exports the history of a cluster as a workload file. Thread rule: the main thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace compare PAPER.toml...` runs the evaluations in papers' files (lab/study/paper.h). Simulated ones are run,
 // and printed or put into a page. For live papers it prints the commands that run them, or puts their results into a
 // page. Thread rule: one thread calls; seeds run on several.

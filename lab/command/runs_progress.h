@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunsProgress shows the progress of a comparison while its runs are made: the number of finished runs of each
 // scheduler, and the time left. On a terminal it rewrites one line; elsewhere it prints a line now and then. Thread
 // rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the schedulers that a command line names, with their settings. Also splits other lists at commas.
 //
 //   --scheduler fair+delay,eager=fair+delay --settings BASE --settings eager=OTHER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `millrace sim` simulates workloads under schedulers. It needs no cluster. Thread rule: the main thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of a command line that select the workload and the cluster of a simulation, and their meaning. `sim` and
 // `compare` share them. Thread rule: values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes decimal numbers into a buffer, four digits per look-up. Thread rule: any thread.
 #pragma once
 

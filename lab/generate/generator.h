@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Generator makes seeded data of one kind, in chunks that any thread can make in any order. Chunk i depends on (seed,
 // i) alone, so the same kind, size, seed and shape give the same bytes whatever the number of threads.
 //

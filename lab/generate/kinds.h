@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of data that are simpler than text (generator.h says what each looks like).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // millrace-generate makes data for jobs and benchmarks. Its exit statuses are those of the program millrace.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text makes lines of Zipf words over a Vocabulary that grows by Heaps' law (generator.h). Thread rule: that of
 // Generator; the parts are constant.
 #pragma once

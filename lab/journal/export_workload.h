@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExportWorkload: writes a workload file from a journal, so that its jobs can be simulated under other schedulers. The
 // file has the nodes with their slots and places, and each job with the time of its submission, its user and pool, the
 // places of its blocks, and the times of its tasks.

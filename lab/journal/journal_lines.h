@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lines of a journal, for code that runs the journal through an engine again. Private to lab/journal.
 // Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ResultOfJournal: the report of a simulation, for a live run. The master's journal is run again through the engine,
 // which decides nothing, and through the recorder of the simulator (lab/measure/recorder.h). So a live run and a
 // simulated one have the same rows, computed by the same code.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay: feeds the journal of a run to an engine with the same policy, which must make the same decisions.
 //
 // A journal is lines of schedulers/events/event_text.h, as `SimOptions::journal` and the live master write them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskDemand: the cores that tasks need, computed from the run times of attempts and their use of cores. The run time
 // of an attempt on a busy machine includes its waits for cores, which would count twice in a simulation of machines
 // with the same number of cores. Thread rule: a value.

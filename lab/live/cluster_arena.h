@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClusterArena implements the kinds `cluster` and `testbed` of live_arena.h, with the same thread rule. Private to
 // lab/live.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/live/data_store.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the data that jobs read: `millrace-generate` writes each file, which then goes into the file system. Thread
 // rule: the call blocks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/live/job_run.h"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Submits the jobs of a workload when they are due, waits for their end, and fetches the journal of the run. Thread
 // rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MakeLiveArena makes an Arena (arena.h) whose runs are real jobs on real daemons.
 //
 //   local              Each run has a cluster of its own on this machine, as `millrace local` makes it, with the nodes,

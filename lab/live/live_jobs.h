@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The jobs of a workload for a live cluster: the options with which each is submitted, and the data that they read.
 //
 // - A class with a `program` runs that program. A class without one has only sizes and times: `loadgen` reads its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of a workload on a running cluster: the part that LocalArena and ClusterArena share. Private to
 // lab/live. Thread rule: one thread.
 #pragma once

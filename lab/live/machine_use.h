@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the use of this machine beside a run: the part of its processors that others use, and the part that the host
 // takes (steal). The figures are from /proc/stat (proc(5)) and getrusage. Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fields and lines of CSV files (RFC 4180). Thread rule: free functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates from repeated runs: a mean or a ratio, and the interval in which the true one lies with 95% confidence.
 //
 // The unit that is repeated is the run (a seed), never the job: jobs of one run share a cluster, so they are not

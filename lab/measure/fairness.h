@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fairness of a schedule, as two metrics for every scheduler (docs/schedulers/policies.md#metrics).
 //
 // The functions are pure. A caller that samples them through a run takes the mean over time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report of a simulation (docs/schedulers/policies.md#metrics). Plain values. Times in us, shares 0 to 1, sizes in
 // bytes.
 #pragma once

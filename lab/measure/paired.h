@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paired comparison: the difference between two schedulers, from repeated runs under both.
 //
 // The runs are paired by seed: both schedulers had the same jobs, arrivals and data, so that the effect of the seed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorder: collects the report of a simulation as it runs. Thread rule: one thread.
 #pragma once
 

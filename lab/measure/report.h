@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports of simulations: tables for people, JSON and CSV for programs.
 //
 // WriteReports lays out, below one directory:

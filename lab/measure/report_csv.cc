@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes rows of jobs, attempts and moments as CSV.
 #include <charconv>
 #include <cstdio>

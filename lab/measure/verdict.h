@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdict: decides from paired runs which of two schedulers is better by a metric. One rule decides both which
 // schedulers are better or worse than the baseline and which are the winners.
 //

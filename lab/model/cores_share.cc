@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/model/cores_share.h"
 
 namespace millrace::sim {

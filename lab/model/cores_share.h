@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The share of the machines' cores that tasks have. Daemons, clients and other processes have the rest, which no
 // journal records. But a journal records how long attempts waited for a core. The right share is the one with which
 // attempts wait as long in a simulation of the run as they did in the run itself. Thread rule: values and free

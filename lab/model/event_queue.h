@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EventQueue: the coming happenings, ordered by time, then by order of addition. Thread rule: one thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fabric: the links of a cluster, and the links that each transfer uses. Every node of the ClusterSpec has an up and a
 // down link, every rack an uplink, and every datacenter a link to the others. Racks of one name in two datacenters are
 // two racks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MapModel: the input of simulated maps. A map reads it on its own node as a part of computing, or over the network
 // from the closest live replica. Private to lab/model. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network: flows that share links max-min fairly, over integer time.
 //
 // A flow uses one or more links, each with a weight: at rate x, the flow takes weight * x of the link. A transfer

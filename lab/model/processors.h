@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processors: the cores of machines, shared by the attempts that compute on them. Private to lab/model.
 //
 // Work that takes `alone` microseconds on an idle machine, and keeps `cores` cores busy for that time, is modelled as

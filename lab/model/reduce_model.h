@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReduceModel: the copying of map outputs by simulated reduces, their waits for compute permits, and the map outputs
 // that nodes keep. Private to lab/model. Thread rule: one thread.
 //

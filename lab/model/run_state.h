@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunState: the state of one run that the simulator shares with its models of maps (map_model.h) and reduces
 // (reduce_model.h): the time, the network, the engine, and the running attempts. Private to
 // lab/model. Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulate: runs one workload on one cluster under one scheduler. It uses the same Engine and policies as the live
 // master, with discrete events in place of workers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulator: one run, private to lab/model (callers use simulate.h). It drives an Engine as the master does: the
 // events of one moment are applied one by one, then Decide is called once, and effects are carried out as workers
 // would. The class handles the arrival and end of jobs, nodes and attempts. map_model.h and reduce_model.h handle the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The papers' evaluations that no file can express: one function each, in a file of the same name. list.cc describes
 // what each one shows. Thread rule: any thread; experiments share nothing.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guo et al. section 4.3: the data locality cost (DLC) of one round, figures 5 to 8.
 //
 // 100 to 500 nodes of 4 slots, as many tasks as idle slots, 3 replicas. Figure 5: every task that is not local costs 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guo et al. section 4.4, figure 9, and table 1: what lsap-fair trades as locality gets dearer.
 //
 // 60 nodes of one slot, half of them idle, one replica, 30 running and 90 waiting tasks of 5 groups at random, weights

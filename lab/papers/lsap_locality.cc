@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guo et al. section 4.2: how many of the tasks of one round are local, figures 3 and 4.
 //
 // Figure 4 has 100 to 500 nodes of 4 slots, half of the slots idle, as many tasks as idle slots, and 3 replicas on

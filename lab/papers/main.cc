@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // millrace-experiments [NAME...]: runs the papers' experiments that no file can say, all of them without a name, and
 // prints their tables, or puts them into docs/schedulers/papers.md.
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Round: one round of assignment at one instant of a cluster, as studied by Guo et al. Some slots are idle, tasks wait,
 // all tasks are assigned at once, and no time passes. The engine and the policy are those of the live master.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Details are one run in full, as columns of the comparison document (docs/schedulers/comparison.md, "details"). Thread
 // rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comparison document holds all facts of a comparison, as JSON. docs/schedulers/comparison.md describes it, member
 // by member. Thread rule: free functions, any thread.
 #pragma once

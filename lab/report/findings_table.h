@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows the outcome of a comparison to people, on a terminal. Thread rule: free functions, any thread.
 #pragma once
 

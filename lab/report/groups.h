@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups are the jobs of one class, of one pool or of one user, judged under each scheduler by their mean turnaround.
 //
 // All groups of a comparison are judged together by the rule of the metrics (verdict.h), with a significance of their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judge computes the statistics over the runs of a comparison. Thread rule: free functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The metrics that are compared: the figures of one run (docs/schedulers/policies.md#metrics), and the dictionary that
 // explains each. Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of the comparison document: finite, and with only the digits that mean something. Thread rule: free
 // functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page of a report, which the build assembles from lab/report/page. Style, chart library and scripts are
 // inlined. @DOCUMENT@ stands, once, in the place of the document. @NONCE@ stands in the place of the nonce of the
 // page's content security policy, by which a browser tells the page's own scripts and style from any in the document.

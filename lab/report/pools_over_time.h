@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PoolsOverTime holds the slots that each pool had in the course of a run, and the slots that were its fair share.
 //
 // The fair share of a pool is the number of slots of each kind that `fair` would give it, by the weights and minima of

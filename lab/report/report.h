@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report of a comparison: one HTML file that a browser opens from disk, without a network.
 //
 // The file holds everything: the page, its style and scripts (lab/report/page), the chart library

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources divide the difference in mean turnaround between a scheduler and the baseline among the classes of jobs and
 // the phases of a job, on average over the pairs of runs. Thread rule: free functions, any thread.
 #pragma once

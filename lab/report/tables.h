@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of a comparison as CSV, for spreadsheets (docs/schedulers/comparing.md explains the columns):
 //   comparisons.csv   a line for each scheduler and metric: ratio, shift, p, verdict
 //   runs.csv          a line for each run: all metrics

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warnings that a reader needs before believing a comparison.
 #include <algorithm>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An Arena makes the runs of a comparison, in the simulator or on a live cluster.
 //
 // A run is one seed of the workload under one scheduler. An arena promises that runs of one seed differ by the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MakeRuns makes the missing runs of a comparison, one after another. Thread rule: one thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Phases show where the time of jobs goes, averaged over the jobs that succeeded in a run.
 //
 // The turnaround of a job is cut into phases that add up to it. Until its first launch, the job waits; then, until its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan decides which run comes next.
 //
 // Runs are made in blocks, one for each seed. In a block every scheduler runs once, and the baseline a second time, so

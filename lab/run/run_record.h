@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunRecord is a finished run of a comparison. It can be encoded for a file.
 //
 // The file is a frame (magic "MILLRUNS", version, length, CRC-32C of the rest) around the fields in a fixed order

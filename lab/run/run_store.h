@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunStore keeps the finished runs of a comparison, each in a file of its own below DIR/runs, so that a comparison that
 // was stopped can be continued later.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimArena makes runs in the simulator. The jobs of a run are drawn from its seed, so all schedulers have the same
 // jobs; a run that is made twice gives the same result. The samples of a run, over which fairness and distance are
 // means, are closer together than those of `millrace sim` if the workload is short. Thread rule: one thread.

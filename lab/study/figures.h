@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of one simulation that a paper's tables and claims name: the metrics of `millrace compare`, and some that
 // only papers print. A figure may be of the jobs of one class alone. Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Findings: the results of the evaluation of a paper on this scheduler. They are tables that put the paper's figure
 // beside ours, and claims of the paper that our figures bear out or contradict.
 //

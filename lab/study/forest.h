@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A forest plot as SVG: a ratio with its interval in each row, on a logarithmic axis, and behind it, in grey, the
 // interval that chance alone gives. Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Papers that are run live: the comparisons that they ask for, and the page that is made of their results
 // (docs/schedulers/experiments.md). Thread rule: any thread.
 #pragma once

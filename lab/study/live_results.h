@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LiveResults: the results of live comparisons, each in a directory of its own: comparison.json and jobs.csv
 // (docs/schedulers/comparing.md). Thread rule: one thread.
 #pragma once

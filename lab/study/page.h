@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page with the experiments' tables: docs/schedulers/papers.md. Where a table stands, the page has
 //
 //   <!-- table sticky-slots/figure-5 -->

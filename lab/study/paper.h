@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paper: the evaluation of one paper as a file. The file is a workload file (docs/schedulers/workloads.md) that also
 // says of which paper it is, which schedulers run, what of the workload is varied, which tables are printed and what
 // the paper claims. docs/schedulers/paper-files.md lists every key; in short:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunPaper: runs the simulations that the tables and claims of a paper's file need, and fills them in. Thread rule: any
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks of the names, texts and numbers of a paper's file, which become marks and cells of a page, names of files and
 // words of a command. Private to lab/study. Thread rule: free functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of a paper's file that say what a figure is, in a claim, a table, a row or a column, and the figure that
 // they name (docs/schedulers/paper-files.md#figures). Private to lab/study. Thread rule: one thread.
 #pragma once

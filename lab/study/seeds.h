@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunSeeds: runs an experiment, or the simulations of a paper's file, with several seeds, on several threads.
 #pragma once
 

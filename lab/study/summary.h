@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Combines the findings of several seeds: every figure gets its 95% confidence interval, and every claim a verdict.
 // Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of an experiment for people and for programs. Thread rule: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockPlacer: places the blocks of a job's input. The places of a block depend only on the seed, the name of the data
 // (the job's index if the data has no name) and the number of the block, so every scheduler finds the same data at the
 // same places. Thread rule: const calls from any thread.

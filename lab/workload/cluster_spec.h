@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClusterSpec: the cluster of a simulation. It is a plain value: built by MakeCluster, read from TOML
 // (simulation_file.h) or filled in by hand.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distribution: random quantities of a workload file. Thread rule: const calls from any thread.
 #pragma once
 

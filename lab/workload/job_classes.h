@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The classes of jobs of a workload file ([[jobs]]), their arrivals and the data that they read ([data.NAME]). Private
 // to lab/workload. Thread rule: free functions, any thread.
 #pragma once

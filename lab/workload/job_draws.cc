@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/workload/job_draws.h"
 
 #include <algorithm>

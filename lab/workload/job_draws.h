@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A class of jobs ([[jobs]] of a workload file), and the jobs drawn from it. Private to lab/workload. Thread rule: free
 // functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LiveParts: the parts of a workload that only a live run needs, beside its jobs (workload.h): the programs of the
 // classes and the data that they read. Thread rule: a value.
 #pragma once

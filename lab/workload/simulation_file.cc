@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/workload/simulation_file.h"
 
 #include <algorithm>

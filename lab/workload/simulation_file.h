@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A workload file: cluster and jobs in TOML, for the simulator and for live runs. docs/schedulers/simulator.md lists
 // every key; in short:
 //

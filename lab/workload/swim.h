@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SWIM traces: workloads of jobs as Facebook ran them (Chen et al., "Statistical Workload Injector for MapReduce").
 //
 // A line is a job, with fields separated by tabs: name, submission in seconds, seconds since the job before, bytes of

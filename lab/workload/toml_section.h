@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TomlSection: reads one table of a workload file, key by key, into checked values. lab/study reads a
 // paper's file with it, too.
 //

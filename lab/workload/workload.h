@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workload: the jobs of a simulation, with every task explicit. It is a plain value: built by hand, from TOML
 // (simulation_file.h) or from a SWIM trace (swim.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AccessRules holds the rules of the access file: who administers the cluster, which groups exist, and who may submit
 // to a pool or administer it. An example of the file:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AuditLog records the calls to the master in a file of its own, one line for each: who asked for what, and whether it
 // was done. It records changes, submissions, the acts of administrators and every refusal; on request also the calls
 // that only look. A line as text and as JSON:

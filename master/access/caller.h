@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caller is the peer of one connection to the master: its identity, its rights, and its lines in the audit log. The
 // services ask it before they do anything that is not open to everybody; nothing else in the master knows about users.
 // Every check reads the rules again, since they change while connections stand. Without TLS the peer is unknown: it may

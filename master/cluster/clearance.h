@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clearance says whether a node may be taken away for good, with its disks. `node decommission`, the playbook that
 // shrinks a cluster, `node list` and `node forget` all use this one answer. Workers::StandOf collects the facts for it.
 // Pure. Thread rule: any.

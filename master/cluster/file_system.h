@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileSystem keeps the namespace, the block manager and the rights to write open files in step. It is pure, as its
 // parts are: calls change memory and put what must be stored into a WriteBatch. Every change that gives a block to a
 // file or takes one from it goes through this class, so that the namespace and the block manager cannot disagree.

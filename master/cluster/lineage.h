@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lineage keeps, in the master's database, the moments (base/cluster_id.h) that the database has gone through. From
 // these moments, a master recognises that a worker knows a later moment than the master's database. Pure. Thread rule:
 // control thread.

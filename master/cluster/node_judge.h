@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeJudge finds ailing nodes from the reports of the workers. An ailing node is alive and its heartbeats arrive, but
 // the syncs of one of its disks have become slow, or other nodes cannot reach it. Pure; all times are on one clock of
 // the caller's choice. Thread rule: one thread.

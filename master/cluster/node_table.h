@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeTable holds the workers that the master knows, by number. A worker's number belongs to its storage (the directory
 // it serves) and outlives restarts of both sides, so replicas and locality keep their meaning. Pure. A worker is stored
 // under "w/<number>"; "w" holds the number that follows that of the last forgotten worker. Thread rule: control thread.

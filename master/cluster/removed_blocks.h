@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RemovedBlocks stores the blocks that files gave up. A worker that reports one of them, even years later, gets the
 // order to delete it, and does not count as one that knows more than the master. Nobody can say whether an absent node
 // still has a block. So the most recent blocks are kept, as many as BlockManager remembers, whether or not they are

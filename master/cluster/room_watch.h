@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoomWatch decides from the free space what the master may still write while its disk fills up. Pure; the caller
 // measures the space and passes it in. Thread rule: one thread at a time.
 //

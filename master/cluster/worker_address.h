@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the address at which others reach a worker, and checks the worker's own statement against the origin of its
 // connection. Pure but for the calls with a dialer. Thread rule: the control thread.
 #pragma once

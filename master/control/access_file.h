@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AccessFile holds the rules of the last valid text of the access file (checked_file.h). Thread rule: the control
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Announcements decides when a job's map outputs are announced to the workers that run its reduces. The first output is
 // announced at once. Outputs that follow within kPause are gathered, since otherwise each of thousands of maps would
 // cost a message to every such worker. The output of a job's last map, and the news that outputs are gone or left out,

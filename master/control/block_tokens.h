@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockTokens makes the tokens by which blocks may be read from workers (base/tls/token.h) and written to them
 // (dfs/wire/write_order.h), from the master's knowledge of the nodes. Programs of protocol level 1 do not know tokens
 // of writers; when one takes part in a write, the master announces that write to the workers instead. Thread rule: the

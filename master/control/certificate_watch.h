@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CertificateWatch knows when the certificates of the master and of its live workers end, and warns in the log before
 // they do (base/tls/expiry.h). Thread rule: the control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/control/checked_file.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CheckedFile is a file that operators change while the master runs. It comes into force only if it is valid. An
 // invalid file changes nothing, and its mistake is kept for display. The last text in force is kept in the database. A
 // master that starts and finds the file invalid or gone uses that copy, so that a typing error cannot take the cluster

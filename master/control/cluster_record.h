@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores the cluster's id in the master's database, and makes and opens that database in the master's directory. A
 // database without an id is not a cluster. A master that served a newly made database (in a wrong directory, or because
 // a disk is not mounted) would treat every worker's blocks as garbage. Thread rule: main, before the control strand

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClusterSummary describes the state of the whole cluster in numbers, and its faults in words. `millrace cluster
 // status` and the master's /readyz show it. Thread rule: the control thread makes it; a value afterwards.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CommitGate stands between the control strand and the commit log. It numbers the steps that it is given, so that an
 // answer can wait for those that it may depend on. While it holds, further steps are kept in memory and their promises
 // do not resolve; earlier steps are still written. It can be allowed to pass a limited number of bytes even then, if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Control is the master: it makes the parts of the master, hands each the others that it uses, loads their state from
 // the store, and drives the work that comes from time (liveness, leases, copies of blocks, files of the operator).
 //

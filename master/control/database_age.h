@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DatabaseAge knows how old the master's database is. It gives the workers moments (base/cluster_id.h), by which a
 // later master recognises that the database was set back, and keeps the doubt about a database that may be older than
 // answers already given (Doubt). Thread rule: the control thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DiskRoom decides what may be written into the database while the disk of the master's directory has little room, or
 // none. It looks at the disk (room_watch.h), refuses changes or lets them wait, and holds the commits (commit_gate.h)
 // while nothing can be written. Thread rule: the control thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatcher sends orders to workers, as calls of the capability that each handed over when it registered. A call that
 // fails because the connection broke counts against nobody; the worker's next registration settles its effect. A call
 // that the worker refuses fails its attempt. Thread rule: the control thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executables looks after the directory in which clients store the executables of jobs by content
 // (client/job_client/executable_store.h). The next job of the same program finds its executable stored; one that no job
 // has needed for a while is removed. Thread rule: the control thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Leases records who holds the right to write each open file, and when it lapses, so that no path is blocked for ever.
 // A right lapses `grace` after its holder went away, or when a holder whose connection stands has been silent for
 // `limit` (its process is stopped, or its machine sleeps). Time in which the master itself did not run does not count,

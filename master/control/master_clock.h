@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The times of the master. SchedulerTime is the clock of the scheduler and the journal, MasterClock tells all times of
 // the control strand, and Meters are the clocks that measure the master's own work. This is the only place where wall
 // time becomes scheduler time. Thread rule: the control thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeWatch finds nodes that ail (master/cluster/node_judge.h) and keeps work from them. Workers report with their
 // heartbeats how long their syncs take and which workers they cannot reach. The answers name the workers to look at
 // next: all of them in turn, but at once those that some worker cannot reach, so that others confirm or refute its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenFiles gives out the right to write the files that are open, and ends their writing when that right lapses
 // (leases.h) or the writer gives up. Thread rule: the control thread.
 #pragma once

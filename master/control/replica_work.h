@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReplicaWork gives out the work that the replicas of blocks need: copies of blocks that have too few, removals, and
 // the moves of balancing (dfs/name/block_manager.h says which). Thread rule: the control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulerChoice puts a scheduler in force: the configured one (master.scheduler), or the one that a user has set,
 // with the settings of the scheduler file (scheduler_file.h). What a user has set takes precedence over
 // master.scheduler and stays in force across restarts; it is stored under "scheduler", with the master.scheduler of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulerFile holds the settings of the last valid text of the scheduler file (checked_file.h). Thread rule: the
 // control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps turns what calls and time change into steps, and gets the steps onto the disk. A caller begins a step, changes
 // files, nodes and jobs, and finishes it; then the policy decides, the workers are sent their orders, and the batch of
 // the step is handed to the commit log.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watchers notifies clients when a job changes. Changes are gathered for kPause so that a busy job costs each watcher
 // one message per pause; the end of a job is reported at once. Everything reported is on disk. Thread rule: the control
 // thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between the master's own types and its Cap'n Proto messages. Values from outside are checked here or by the
 // call that takes them; a value out of range becomes an error, never an assertion.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerSessions records which workers are here, since which registration, and until when each may be silent.
 //
 // A worker's session is in one of these states; a worker without a session is lost, or was never here:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workers manages the cluster's workers for the control strand: they register, send heartbeats, report their blocks,
 // leave, are lost and in the end forgotten. WorkerSessions (worker_sessions.h) records which workers are here; this
 // class carries out what the arrival or loss of one means for files and jobs. Thread rule: the control thread.

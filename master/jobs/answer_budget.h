@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnswerBudget limits how much of a list goes into one answer. A message above 1 MiB breaks the connection
 // (base/rpc/transport.h), so lists are returned in pages. A page is limited by bytes as well as by count, since single
 // texts may be long. Thread rule: a value, one thread at a time.

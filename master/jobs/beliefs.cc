@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/jobs/beliefs.h"
 
 #include "schedulers/cluster/cluster_state.h"

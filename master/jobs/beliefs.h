@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathers the master's beliefs about the attempts on a worker that registers, and the worker's claims, so that the two
 // can be settled against each other (base/protocol/settlement.h). Pure functions of const state. Thread rule: control
 // thread.

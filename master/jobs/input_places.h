@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputPlaces finds the maps of live jobs that have to be examined because the replicas of their inputs may have moved
 // (re-replication, a worker that was lost or came back, balancing, a bad replica). The engine uses the places that a
 // map's input had at the job's submission until a sched::ReplicasMoved changes them.

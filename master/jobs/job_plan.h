@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a job from a request: checks what it names, and makes its description for the engine and the inputs of its
 // maps. Pure functions. Thread rule: control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The master's records of a job besides the engine's state: the request, the splits, the reports of tasks and the
 // outcome. The request and the outcome are stored under "j/<job>". While the job lives, its splits are stored under
 // "s/<job>" (FailedMaps stay longer), and the report of each succeeded task under "t/<job><task>": if a map runs again,

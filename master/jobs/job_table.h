@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobTable holds the jobs that the master remembers: for each, the data in memory besides the engine's state. It reads
 // the stored records back (job_record.h); the code that changes a record stores it. Pure. Thread rule: control thread.
 #pragma once

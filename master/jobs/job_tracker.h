@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobTracker manages jobs from submission to their last byte, around the pure engine. It journals every event that the
 // engine applied, completes output files in the same batch as the success that makes them visible, and turns the
 // engine's effects into orders for workers. Pure: calls change memory, and put what must be stored and sent into a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views of jobs for clients and workers, made from the state of the tracker and the engine. Pure functions of const
 // state. Thread rule: control thread.
 #pragma once

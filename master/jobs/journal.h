@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Journal stores the events that the engine has applied in the master's store. When the master starts, the same engine
 // is rebuilt from the stored events.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The orders that the master sends to workers, and Step, which gathers the results of one call of the tracker. Pure
 // data. Thread rule: control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutputMoves plans copies of map outputs of running jobs from nodes that will leave: which output goes to which node,
 // and how often its copy has failed. Pure. Thread rule: the control thread.
 //

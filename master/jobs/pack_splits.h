@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the inputs of maps from splits: small splits share a map, so that a job with many small files does not pay for
 // a task for each of them (as with Spark's FilePartition.maxSplitBytes and Hadoop's CombineFileInputFormat). Pure.
 //

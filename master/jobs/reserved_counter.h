@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReservedCounter issues numbers that never repeat, not even after a crash, without a write for each. It reserves runs
 // of numbers in the store ahead of their use; after a restart it begins after the last reservation. Pure.
 #pragma once

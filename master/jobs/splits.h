@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the splits of map tasks from the inputs that a user names. Pure.
 //
 // An input is a file, a directory (every file below it), or a pattern (dfs/wire/pattern.h). As in Hadoop, files and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/service/after_commits.h"
 
 #include <capnp/schema.h>

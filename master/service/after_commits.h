@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AfterCommits makes the answers of a service wait for the disk. An answer, even an error, may depend on steps of other
 // calls that are not on disk yet, and that would be lost if the master died now. So an answer is sent once every step
 // made before it was computed is on disk. If no step is under way, the answer is sent at once. If the log fails, it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/service/file_lease.h"
 
 #include <algorithm>

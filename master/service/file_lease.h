@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileLease is the capability to write one open file (base/protocol/name.capnp). Dropping it starts the grace after
 // which the file is given up. Thread rule: the control thread; the parts outlive every connection.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/service/job_service.h"
 
 #include <algorithm>

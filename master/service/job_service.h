@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobService serves the calls of one client about jobs (base/protocol/master.capnp). With TLS, the owner of a job is
 // the user in the client's certificate, whatever the request says, and calls about the jobs of others are denied by the
 // rules in caller.h. Thread rule: the control thread; the parts outlive every connection.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The master's bootstrap capabilities (base/protocol/master.capnp). Thread rule: the control thread; `control` outlives
 // every connection, except for those calls that still wait (Steps::self).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the answers to clients about themselves, the cluster and the scheduler, from the master's own types. Thread
 // rule: the control thread.
 #pragma once

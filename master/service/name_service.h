@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NameService serves the calls of one client or task about the file system (base/protocol/name.capnp). With TLS, the
 // owner of new files and directories is the user in the peer's certificate, whatever the call says. Thread rule: the
 // control thread; the parts outlive every connection.

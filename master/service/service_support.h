@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of the master's services. They turn failures into exceptions here, at the only border where exceptions may be
 // thrown.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerSession serves the calls of a registered worker (base/protocol/master.capnp). Dropping the session starts the
 // grace after which the worker is lost. Thread rule: the control thread; the parts outlive every connection.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bandwidths: the throughput of recent transfers between nodes. It serves as lsap's BW (Guo et al., section 4.2) and
 // for the D of adaptive delay scheduling.
 //

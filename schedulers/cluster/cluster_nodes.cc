@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of ClusterState about nodes: their limits, their space, and their free slots.
 #include <algorithm>
 #include <utility>

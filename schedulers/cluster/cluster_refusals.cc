@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of ClusterState about nodes that single jobs refuse and nodes that all jobs avoid, and when each of these
 // ends.
 #include <algorithm>

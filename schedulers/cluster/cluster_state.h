@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClusterState: nodes, free slots, jobs and pending tasks, with an index for each question that a policy asks.
 //
 // A policy sees it const. The other calls belong to the engine. They keep every index right, and abort when the engine

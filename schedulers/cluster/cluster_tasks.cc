@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of ClusterState about the tasks of its jobs.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobState and TaskState: the engine's records of a job and its tasks. Policies read them; ClusterState alone changes
 // them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LocalJobs: by node, the jobs that have a pending map whose input is on the node.
 //
 // It contains one bit for each job and node. Jobs get seats in the order of the queue, and a node has a row of bits by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OrderedBits: a set of small numbers, iterated in rising order.
 //
 // It is a bitmap with a summary bitmap above it (one bit for each 64-bit word), another above that, and so on. Insert,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PendingMaps: the pending map tasks of one job, found by how close their input is to a node.
 //
 // At submission every node, rack and datacenter that has input of the job gets a shelf: the numbers of the maps with

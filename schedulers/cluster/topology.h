@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Topology: the rack and datacenter of each node, and the distance of a node from a set of replicas.
 //
 // Names are interned: two nodes are in one rack when rack AND datacenter have the same names. A rack of the same name

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine: the one state machine behind the live master and the simulator.
 //
 // Apply(event) changes the state and returns the resulting effects; Decide() lets the policy fill free slots. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine::Impl, private to schedulers/core/engine*.cc. It has one On() for each event, and the steps that they share.
 #pragma once
 

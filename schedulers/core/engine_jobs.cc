@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The life of a job, from submission to its one end.
 #include "schedulers/core/engine_impl.h"
 #include "schedulers/events/limits.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes that come, go and are drained.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map outputs that reduces fetch, and how they get lost; replicas of the inputs.
 #include <algorithm>
 

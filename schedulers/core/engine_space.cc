@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs that cannot go on because no node has room for what their maps would write (Zaharia et al. section 5.4).
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The life of an attempt: launched, then succeeded, failed, lost or killed.
 #include <algorithm>
 

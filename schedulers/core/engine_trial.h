@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trials of the end of a running task: they show which job gets the slot, or the compute permit, that the task leaves.
 //
 // The rule, as code:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine::View: what the policy shows, and what the engine itself knows of why jobs wait.
 #include <algorithm>
 #include <cstdint>

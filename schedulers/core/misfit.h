@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Misfits: jobs with a map whose expected output is larger than the room on any node. Thread rule: these are pure
 // functions.
 #pragma once

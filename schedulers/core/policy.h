@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policy: decides which task gets a free slot. A policy that only orders the jobs to which slots are offered is a
 // JobOrder (offering/job_order.h), which Greedy turns into a policy. This header and that one are enough to write a
 // policy; the new policy is then listed in policies/catalog.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PolicyView: the picture of a policy for `millrace scheduler show`: its pools or queues, the values in force, and the
 // reason why each job that could use another slot waits.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "schedulers/core/wait_view.h"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WaitView: the reason why no further task of a job is launched now, or why none of its copied reduces may compute. It
 // is a cause with numbers, and the same in words.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SCHED_CHECK: an invariant of the scheduler core. A failed check is a bug of the engine or of a policy: the process
 // prints the condition, the place and the values, and aborts. The core has its own macro because it depends on the
 // standard library alone.

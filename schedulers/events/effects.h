@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Effects: the requests of the engine to its driver, which carries them out in order.
 #pragma once
 

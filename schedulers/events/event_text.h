@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events as lines of text, for job history, golden tests and the simulator, and the lines of a journal.
 //
 // An event is one line without a newline: `TIME KIND key=value ...`. Bytes of a value other than [A-Za-z0-9_.:/+,;-]

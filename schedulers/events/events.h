@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events: the changes of a cluster that the engine learns of. The live master journals each event before it applies it;
 // recovery, history, the simulator's input and the golden tests read the same lines (event_text.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits on what the engine accepts and does. Ids index tables, so an absurd id would only waste memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SlotKind: the kinds of slots that a policy assigns. A map takes a map slot and a reduce a reduce slot for as long as
 // it runs. To compute, a reduce needs a compute permit, the third kind. Without `+ccs` a node has as many permits as
 // reduce slots, so that each reduce can have one at once. With `+ccs` (offering/copy_compute_splitting.h) more reduces

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values and fields of event lines (event_text.h), private to the core.
 //
 // EncodeValue returns text that contains no space, newline or '='. DecodeValue reads such text back, and returns false

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Estimates: the expected run time of a pending task of a job, from the current state.
 //
 // They are pure functions of ClusterState. Thread rule: that of the state.

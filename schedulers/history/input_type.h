@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputType: the kind of text in a file, found when a job that reads it is submitted (JoSS, section 4.3 of its paper).
 // A file is "web" if its first lines contain many tags in angle brackets, else "text". A program's ratio of output to
 // input differs between the two kinds, so the kind is part of the key of the history (job_history.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobHistory: the measurements of ended jobs, by program, for JoSS's filtering percentage, FRESH's profiles and cp's
 // estimates.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Admission: decides whether a task may be placed now, and how far from its data. Through Admission, `+delay` and
 // `+ccs` act on any policy: a policy that wants to place a task of a job on a node asks Admission, and never
 // ClusterState itself.

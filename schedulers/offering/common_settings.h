@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings that count with every scheduler: speculation, and who gives way for lack of room. Times are in us.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CopyComputeSplitting: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/schedulers/policies.md#ccs).
 //
 // The rule, as code, on a node with s reduce slots:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DelaySettings: the waits of jobs for slots near their data. Times are in us.
 #pragma once
 

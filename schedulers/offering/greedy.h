@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Greedy: the policy that offers each free slot to the jobs in the order of a JobOrder, and gives it to the first that
 // takes it. fifo, fair, edf and others are Greedy with an order of their own (MakeGreedy in policies/catalog.cc).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobOrder: the order in which the jobs are offered a free slot, or a compute permit. Policies such as fifo, fair and
 // edf differ only in their order: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the
 // first that has a task for it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LocalityWait: delay scheduling, the gate that `+delay` adds (Zaharia et al., section 4 and Algorithm 1;
 // docs/schedulers/policies.md#delay).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GreedyReference: the rule of Greedy (greedy.h), taken literally. It offers every free slot to every job at every
 // call, and remembers only the turn. It is slow; only tests link it, to check Greedy against it.
 #pragma once

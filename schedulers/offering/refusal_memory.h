@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RefusalMemory: the refusals of slots that Greedy and Dl remember, so that a slot that every job refused is not
 // offered again in vain.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SlotOffers: finds the job that takes a free slot of a node. It makes the offers for Greedy (greedy.h), in the order
 // of a JobOrder and through Admission.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SortedRows: a sorted sequence without duplicates, for elements that are small, change often and are walked from the
 // front.
 //

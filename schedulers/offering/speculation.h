@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speculating: wraps any policy and adds second attempts of tasks that run slowly (LATE, Zaharia et al. 2008;
 // docs/schedulers/policies.md#speculation).
 //

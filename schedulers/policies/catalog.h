@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The catalogue: every policy by its name, the parts that may be added to it (`fair+delay+ccs+preempt`), and the
 // settings of all policies. Each policy and each section of settings has one line in catalog.cc.
 #pragma once

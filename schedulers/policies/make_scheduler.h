@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a policy from a scheduler's entry in the journal (SchedulerSet). The live master, its recovery and the
 // simulator all use it. Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the scheduler file, which is TOML, into Settings. One file serves all policies;
 // docs/schedulers/scheduler-settings.md lists its keys.
 //

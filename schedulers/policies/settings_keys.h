@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of all keys that a scheduler file may set: each key once, with its range and one line for people. The
 // sections of the catalogue (schedulers/policies/catalog.h) declare the keys; the reader, the writer and
 // docs/schedulers/scheduler-settings.md use the table. Thread rule: that of the Settings that the keys are bound to.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyList: receives from Declare the keys of a section's struct, each with its field, its range and one line for
 // people. schedulers/policies/settings_keys.cc implements it for readers and writers. Thread rule: one thread.
 //

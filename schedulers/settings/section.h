@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Section: the description by which schedulers/policies reads, checks and writes one section of the scheduler file. The
 // catalogue (policies/catalog.cc) makes one from each struct of settings with FixedSection or NamedSection.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings: every tunable of every policy, with the value from the scheduler file (TOML) or its default. One file
 // serves all policies, so that a switch from one to another keeps the settings of each.
 //

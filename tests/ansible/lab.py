@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machines for the tests of deploy/ansible: Debian 12 with systemd as its first process and ssh, each a root of its own (an overlay on one
 root that debootstrap makes) under systemd-nspawn, in a network of their own. From there they reach nothing but a proxy for packages.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Playbooks as the tests call them, in a lab's network."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A proxy for packages: it listens within a network namespace, and asks from outside of it. What it has once brought of names that never
 change (packages, by-hash indices) it keeps. GET alone, as apt uses it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """deploy/ansible without machines: syntax, lint, the pinned versions, what cloud.yml and deploy/cluster refuse, and the options that the
 playbooks name. It takes Ansible (tests/ansible/requirements.txt); MILLRACE_ANSIBLE may name its virtual environment."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 @0xd1c5a9b27e3f4601;
 # What the tests of base/rpc serve.
 using Cxx = import "/capnp/c++.capnp";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the contract of KeyValueStore on both implementations, and on RocksDB's while its spare log takes the writes,
 // all of them or some, and with a second copy.
 #include <gtest/gtest.h>

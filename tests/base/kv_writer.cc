@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kv_writer DIRECTORY: writes 0, 1, 2 and so on to a database until its test kills it. It syncs every third number, and
 // acknowledges each on standard output as eight bytes.
 #include <unistd.h>

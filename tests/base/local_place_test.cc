@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the kinds of local paths, and the treatment of each by a command. The expectations are what cp(1) of coreutils
 // does with the same places.
 #include "base/local_place.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the reading of memory and cores of machines and control groups, from files as Linux writes them.
 #include "base/machine_size.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each code is in docs/operate/operations.md, with its level, and each code of the page is one.
 #include "base/notice.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs of neighbouring protocol levels work together, others are told which of them to upgrade.
 #include "base/release.h"
 

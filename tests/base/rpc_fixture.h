@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts for the tests of base/rpc: an echo service, and a loop whose time stands still until a test moves it.
 #pragma once
 

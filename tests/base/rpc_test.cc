@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests statuses across calls, deadlines, limits on connections, and the call gate.
 #include <gmock/gmock.h>
 

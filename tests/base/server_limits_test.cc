@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the limits on what strangers may take from a server: connections, memory, time.
 #include <gmock/gmock.h>
 #include <sys/socket.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the transport over real sockets.
 #include <gmock/gmock.h>
 #include <netinet/in.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests TLS on control connections, over real sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants each bug of tests/chaos/bugs in a copy of what it touches, builds the simulation with it, and tells the seed
 that finds it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into a daemon: its wall clock is the machine's plus what the file $CHAOS_CLOCK holds (8 bytes: nanoseconds, signed,
 // in the machine's order). Clocks that do not jump (CLOCK_MONOTONIC and the like) are left alone.
 #define _GNU_SOURCE

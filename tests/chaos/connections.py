@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Strangers open thousands of connections and hold unfinished messages; what do others feel of it?
 
     MILLRACE_BIN=build/release/bin python3 tests/chaos/connections.py [--soft-limit 1024] [--idle 5000] [--unfinished 2000] [--bulk 4300]

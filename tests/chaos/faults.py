@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The faults. A kind is a callable of the ground and a source of random numbers: it does something bad and gives a Fault, or None
 when there is nothing to hit just now. No kind does what no system could survive: of each block a whole replica is left.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clients that put, overwrite, read, move and remove files while faults strike, and a model of what they were told.
 
 An operation that was acknowledged has happened; one that failed may have happened or not, or may yet: what it touched is left

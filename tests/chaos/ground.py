@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ground that chaos is let loose on: a Cluster of tests/cluster whose workers have, where root may make them, a link and a
 small disk of their own, whose daemons have a wall clock that can be moved, and whose processes can be found again."""
 

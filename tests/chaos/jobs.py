@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs that run while faults strike, and what their outputs have to be: computed by coreutils, mawk or Python, not by Millrace."""
 
 import collections

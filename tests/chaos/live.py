@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Live chaos: a cluster of real daemons under jobs and clients, and faults from a seed.
 
   tests/chaos/run live --minutes 20 --seed 7

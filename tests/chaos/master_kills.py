@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Kills the master at a random moment of a job's map phase and starts it again at once, many times over.
 
 Each round is a wordcount of 28 maps of 1 MiB and 4 reduces on 4 workers: when a random number of its maps is done the master is killed with SIGKILL. The

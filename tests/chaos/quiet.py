@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What has to hold in a quiet spell: the faults are over, and within a bound everything has finished, is right, and has tidied up."""
 
 import json

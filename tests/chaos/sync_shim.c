@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into a daemon: each of its fsyncs and fdatasyncs takes so much longer as the file $CHAOS_SYNC holds (8 bytes:
 // nanoseconds, in the machine's order).
 #define _GNU_SOURCE

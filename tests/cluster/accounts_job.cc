@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job with named outputs: it sums the lines "user amount" of each user. Sums of 1000 and more go to record files
 // "large", those below 100 to "small", and the others to the part files. -D accounts.hold has its reduces wait at this
 // named pipe before they end, as long as there is one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that counts the words of its records and fails at some: it aborts at one with ABORT in it, throws at THROW,
 // leaves by exit(0) at EXIT, and at HANG does nothing any more. Records are lines, or, where MILLRACE_TEST_FIXED is
 // defined, of input.record_bytes.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cgroup of its own for a daemon of a test, where cgroups are of version 2.
 
 A service manager gives a worker one. A test starts the worker beside itself and a master, and with version 2 no processes may be beside children

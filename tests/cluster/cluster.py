@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster of real daemons in a temporary directory, for tests that see Millrace as its users do.
 
 Ports are picked by the kernel, readiness is waited for by event (inotify), and everything is stopped and removed at the end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job whose maps fail in the way that -D crash.how names: abort, exit, signal, throw, null (a null pointer), overflow
 // (of the stack), call (of a null pointer), wild (a pointer that is no address), memory, or hang or stop until they are
 // killed: one that stops cannot even say that it lives; or that kill their parent, or their worker. -D crash.record has

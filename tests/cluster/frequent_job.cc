@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pipeline: counts words, and then orders those that are at least as frequent as the mean, by how frequent they are.
 // What the second job is to do is known from the first one's counters.
 #include <unistd.h>

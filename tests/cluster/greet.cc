@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library of a job (linked_job.cc).
 #include <string>
 

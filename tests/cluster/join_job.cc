@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that joins its first input with its second by what stands before the TAB of a line, and so has to know which
 // input a record is of: the files of both bear one name. Its output is key, left, right, and the files of both.
 // -D join.hold has its maps wait at this named pipe for its end, as long as there is one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job with a mapper for each INPUT: the first has record files of users and sums, as the job "accounts" writes them,
 // the second lines "user name". It writes a letter to everyone who has both.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that needs a shared library: it greets every line.
 #include <string>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks numbers up in a mapped file of lines of eight bytes, and counts the bytes that it had to be copied of.
 #include <charconv>
 #include <string>

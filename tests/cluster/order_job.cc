@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts lines over all reduces. A line "throw" fails the map.
 #include <stdexcept>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into a worker: the first sync of a block that is being written fails with EIO, once for the process, as on a
 // disk that cannot write the pages back. They are lost then, and count as clean: the file reads as zeros, and the next
 // sync of it succeeds. With $REFUSED_SYNC=checksums that happens to the block's checksums instead; with "never" the first

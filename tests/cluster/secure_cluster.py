@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster of real daemons with TLS, for tests and benchmarks."""
 
 import subprocess

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job without reduces that has a named output: lines without a letter go to "bare".
 #include <algorithm>
 #include <string_view>

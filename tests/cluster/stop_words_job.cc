@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that counts the words that are not in a side file, and keeps a counter of those that are.
 #include <sstream>
 #include <string>

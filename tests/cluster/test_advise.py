@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`millrace advise` over what a real cluster has done."""
 
 import json

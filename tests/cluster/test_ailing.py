@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node that lives while its disk has become slow, or while no other node reaches it, is noticed, and work goes elsewhere."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bad input: one clear line each, the right exit status, nothing left behind."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records at which user code fails are left out, as many as --skip-bad-records allows, and named."""
 
 import gzip

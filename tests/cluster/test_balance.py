@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker that joins a full cluster gets its share of the blocks, nothing is lost on the way, and jobs follow their data."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A workload file as real jobs: on clusters made for each run, and on one that is there. Nothing is left behind."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compressed input files are opened, each by one map, compared with what coreutils make of the files before they were compressed."""
 
 import bz2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Any process may die at any moment and nothing is lost."""
 
 import hashlib

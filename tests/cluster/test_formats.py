@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that are no text, byte order marks, padding, letters and patterns: what a job says of its input is so."""
 
 import bz2

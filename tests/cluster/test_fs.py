@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """millrace fs as a user of coreutils and Hadoop expects it."""
 
 import filecmp

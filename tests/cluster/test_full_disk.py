@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A master whose disk is full serves reads, refuses changes in a line, lets jobs wait, and goes on by itself."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs that make their data, terasort among them, over real daemons."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Hadoop's authors know as secondary sort, MultipleOutputs and MultipleInputs: Group, named outputs, a mapper for each input."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster's identity: a master with a wrong or empty directory, and workers of another cluster, destroy nothing."""
 
 import json

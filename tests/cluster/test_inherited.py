@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a program inherits from whoever starts it, what the system refuses it, and whom it waits for."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A job knows of which of its inputs a record is: joins of two directories whose files bear one name."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bundled jobs over real daemons, compared with what coreutils and mawk make of the same files."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A worker may go when the master says so, whatever happens to the master, the worker and the network while somebody waits for that."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """millrace local: a whole cluster for the length of one command."""
 
 import glob

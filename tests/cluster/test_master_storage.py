@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A master whose database was cut, lost or damaged says so, and can be given a backup or what is left."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two users, a group and an administrator on a cluster with TLS: whose files they read, list, change, remove and give to jobs."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What somebody who runs a cluster for others asks of it: how it is, whom to send requests to, what its logs say."""
 
 import http.client

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jobs whose output is in order over all reduces, compared with `sort`, and how evenly the reduces share the work."""
 
 import gzip

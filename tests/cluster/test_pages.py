@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command of docs/use/jobs.md runs as it is printed, one after the other, on a small cluster."""
 
 import os

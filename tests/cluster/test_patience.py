@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who waits for whom, and for how long: clients for a master that is away, the master for writers that are stopped, writers for workers that are."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pipelines of jobs: their steps are jobs of the cluster, their results are compared with Python's."""
 
 import collections

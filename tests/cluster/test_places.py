@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places that users name are looked at before any work is done, and what was computed is not thrown away."""
 
 import glob

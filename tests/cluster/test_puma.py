@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The jobs of the PUMA suite over real daemons, compared with a computation of the same in Python."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a disk has refused to write or to read is not believed, by real daemons whose calls fail (refused_sync.c)."""
 
 import glob

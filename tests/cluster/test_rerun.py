@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """millrace job rerun: a failed map runs again, alone, and fails in the same way; in a debugger and in valgrind, too."""
 
 import collections

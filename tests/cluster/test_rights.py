@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Users of a cluster with TLS: who may do what with another's jobs, with pools and with the cluster; the access file; the audit log."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """After a start the master waits for its workers, and says so: nothing is missing yet, and who needs a block waits."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every scheduler on real tasks: the same batch, the same outputs, switched while the cluster lives."""
 
 import json

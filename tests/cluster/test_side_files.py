@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that jobs read besides their input, mapped: where they lie, and how often they are copied."""
 
 import os

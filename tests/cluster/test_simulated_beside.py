@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`millrace compare --on local --simulate`: every live run simulated beside it, also when the comparison has ended before."""
 
 import csv

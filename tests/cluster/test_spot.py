@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """EC2 says two minutes before that it takes a machine away: the worker is drained, and then nothing is lost with it. The same holds of one
 that is decommissioned."""
 

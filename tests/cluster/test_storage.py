@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rot that nobody reads is found, and a worker whose storage is gone leaves."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Certificates that are tied: a worker's to its storage, and keys to their owner."""
 
 import json

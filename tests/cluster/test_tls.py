@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster with TLS: what works as without it, who is refused, and certificates that are renewed while jobs run."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one can ask of jobs, nodes and schedulers."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job with a Group: it writes the way of each user through the pages, in order of time, from lines "time user page".
 #include <charconv>
 #include <string>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compresses by libzstd, which Millrace needs to run: Python has no module of it, and the program zstd need not be there."""
 
 import ctypes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes compressed files for tests, with the compressors of the libraries whose decompressors are tested. Tests of
 // files that other programs have compressed are in decompressor_test.cc and in tests/cluster.
 #pragma once

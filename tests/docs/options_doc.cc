@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints docs/operate/options.md from the declarations of options.
 #include <iostream>
 #include <string>

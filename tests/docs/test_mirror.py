@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A test that is named after a unit lies where the unit lies.
 
 tests/ has the folders of the product, so that one finds the test of a unit by its path. A test is of a unit if its name is the

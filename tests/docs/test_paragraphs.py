@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No paragraph of a page is longer than a reader takes in at once: 110 words.
 
 Pages are README.md, CONTRIBUTING.md, every ARCHITECTURE.md and all below docs, but for papers.md, which a program prints. A paragraph ends

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the page of a room names is there.
 
 A room is a folder that opens with an ARCHITECTURE.md. What stands in backticks on such a page is one of these, and nothing else, so that a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file system in memory with the contract of DfsClient, for all tests of code that uses a DfsClient. Thread rule: any
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InlineBackground runs work on the control thread itself, in a later turn of its loop: for driven time. Thread rule:
 // the control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CommitLog for driven time. Thread rule: the control thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A BlockStore in memory, for tests and simulated clusters. It passes the contract suite of the real one
 // (tests/dfs/data/block_store_test.cc). Thread rule: as BlockStore.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A KeyValueStore in memory, for tests and simulated clusters. It passes the contract suite of the real one
 // (tests/base/kv_test.cc). Thread rule: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PipeNetwork: the in-memory network, which joins the parts of a cluster by pipes in one thread. It keeps servers by
 // address, and Dial connects to one of them by a pipe. Cut(address) breaks every connection to the address and refuses
 // new ones until Mend. Thread rule: the thread that owns the event loop.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agent's seams without processes, disks or sockets, for whole clusters in one thread under driven time. Attempts
 // take times drawn from a seeded source. A reduce has copied a map's output as soon as the output is announced to it.
 // Thread rule: the control thread.

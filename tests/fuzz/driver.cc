@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver of a fuzz target without libFuzzer: runs its seeds, the committed regressions, then N mutations from a
 // seed.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mutates an input as fuzzers do: changes bits and bytes, sets numbers to the limits of their ranges, and cuts out,
 // doubles and moves pieces or takes them from another input. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // With libFuzzer: writes the target's seeds into the directory $MILLRACE_FUZZ_SEEDS before the corpus is read.
 #include <fstream>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Invents runs for tests. Thread rule: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Debian 12 machine under qemu: its own kernel with cgroups of version 2, systemd as its first process, no network.
 
     with Machine(image, directory, brought={"/here/a": "a"}) as machine:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what happens to attempts and map outputs on ailing nodes.
 #include <gmock/gmock.h>
 

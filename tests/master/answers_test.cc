@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests every list that the master answers with, with the longest texts that it accepts, over a real connection and
 // through the clients that people use. Each list is larger than a message.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests by what a master lets its workers' blocks be written: tokens, and, while programs of protocol level 1 take
 // part, what it tells the workers.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FakeWatchedFile is a WatchedFile whose changes come from a test. Thread rule: that of WatchedFile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what happens to attempts and map outputs on nodes that will leave.
 #include <gmock/gmock.h>
 

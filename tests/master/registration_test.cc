@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A worker registers again. Plays each of its claims against each belief of the master through a real tracker, and
 // checks what the database says afterwards.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes every call of the schemas, to a master with TLS, as everybody there is: without a certificate, as the user
 // whose the subject of the call is, as another, as those who administer, as a worker and as tasks. Each is refused or
 // allowed as the table of calls says, and for the rights on a subject as the rule of that right says. A call that this

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/master/tracker_fixture.h"
 
 #include "base/ids/ids.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TrackerFixture has a job tracker over in-memory parts, and the store to which its steps go, so that a test can lose
 // the process and continue from the store.
 #pragma once

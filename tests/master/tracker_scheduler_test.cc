@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what the job tracker does for schedulers: who is told what, and what the journal keeps.
 #include <gmock/gmock.h>
 

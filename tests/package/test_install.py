@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cmake --install: what lies where, and a project that is built and run against it, or that has this tree below it."""
 
 import os

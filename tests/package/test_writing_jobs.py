@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/use/writing-jobs.md: its jobs are built against an installed Millrace, outside of the tree, and its commands run as they are printed.
 
 What MILLRACE_BUILD has built is installed for that; with MILLRACE_PREFIX (/usr, once the packages are installed) what is there is taken.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The project of docs/use/writing-jobs.md, and inputs for its jobs."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ForgetfulFiles simulates a loss of power: it knows the state that the files below a directory would have if the
 // machine lost its power now.
 //

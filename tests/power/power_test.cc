@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that what was acknowledged is there after the machine has lost power at any call.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Returns the whole state of an engine as text, for tests that compare two engines.
 #pragma once
 

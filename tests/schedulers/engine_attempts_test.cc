@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests attempts: launch, retry, speculation, late reports, drained nodes.
 #include <gtest/gtest.h>
 

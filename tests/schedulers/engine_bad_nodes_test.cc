@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests nodes where attempts fail: a task avoids them, and a job refuses them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the records that the maps of a job leave out (JobSpec::skip_bad_records).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the life of a job: submission, slow start, priority, kill, end, forgetting. Also tests replacing the policy.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests maps that a job goes on without (JobSpec::max_failed_maps).
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests map outputs that become ready, are lost with a node or because fetches fail, and replicas that move.
 #include <gtest/gtest.h>
 

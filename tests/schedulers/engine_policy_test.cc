@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what a policy can do besides filling slots (limits of nodes, preemption, duplicates) and what it is told.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that a job tries a node again some time after it began to refuse it, and that all jobs avoid a node for a while
 // if several refuse it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the space for map outputs: where a map is placed, and which job gives way when no job can go on.
 #include <gtest/gtest.h>
 

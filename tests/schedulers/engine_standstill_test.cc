@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how long jobs stand still for lack of room for map outputs, and what then happens.
 #include <gtest/gtest.h>
 

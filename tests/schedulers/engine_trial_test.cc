@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trials of an engine: a copy decides as its original does, a view changes nothing, and only so many ends of tasks are
 // tried.
 #include <gtest/gtest.h>

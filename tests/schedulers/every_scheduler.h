@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists every scheduler of the catalogue by name, with every combination of its parts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays what happens in a random history.
 #include "tests/schedulers/history.h"
 

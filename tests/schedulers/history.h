@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // History plays a random history of a cluster with faults to an engine under any scheduler. It checks each effect
 // against a plain model of its own, and records the events as the master's journal does.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks what must hold in a random history by a plain model of it, fed by the events and the effects.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks what must hold at any time in a random history.
 #include <gtest/gtest.h>
 

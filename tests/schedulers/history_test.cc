@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays random histories: the rules of the engine hold throughout, every job ends, and a recorded history gives the
 // same state.
 #include "tests/schedulers/history.h"

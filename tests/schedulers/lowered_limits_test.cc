@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runs goes on when a limit is lowered beneath it: by another scheduler, another setting, another split. What is
 // above the limit takes no slot from the other kind of tasks if it may wait for that kind.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The view's statement about the next slot to become free is what happens next: under every scheduler of the catalog,
 // with every part that it takes, tasks of many lengths end one after the other, and whoever is said to get the next
 // slot gets it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays random histories with faults to every scheduler of the catalog, with every part that it takes, and to an order
 // that is not in the catalog. No slot is over-filled, no task is lost or run twice at a time, every job ends, no slot
 // idles where the scheduler promises that, and the same events give the same decisions, whatever the addresses in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoundRobin lets the jobs take turns, one task each. It is a JobOrder as it would be written by somebody who has read
 // only policy.h and job_order.h: it overrides the necessary calls, and leaves those that only save time to the
 // defaults.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/schedulers/same_decisions.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExpectSameDecisions checks that a policy decides as its reference does throughout a history.
 #pragma once
 

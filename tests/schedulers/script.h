@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Golden tests that read as a table: events in, effects out.
 //
 // A script consists of lines of text. An event line (schedulers/events/event_text.h) is applied; "TIME decide" lets

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the reasons why jobs wait: those of Engine::View hold, and a job whose named causes are lifted, one after the
 // other, starts.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that the engine checks each decision: a wrong policy aborts a test and does not corrupt a cluster.
 #include <gtest/gtest.h>
 

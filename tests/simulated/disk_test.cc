@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests answers that wait for the disk, and a disk that is full.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workers whose machines will be taken away, and workers that are decommissioned, in a whole cluster under driven time.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workers that come, are not heard, and go; and who is awaited when a master starts.
 #include <gmock/gmock.h>
 

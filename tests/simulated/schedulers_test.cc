@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every scheduler in a whole cluster under driven time.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/simulated/simulated_cluster.h"
 
 #include <gtest/gtest.h>

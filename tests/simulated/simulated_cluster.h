@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SimulatedCluster is a whole cluster in one thread: the master's control strand and worker agents over the in-memory
 // network, under driven time. The RPC stack, journal, engine and agents are real; only the parts that would touch
 // processes, disks and sockets are synthetic. All random choices come from a seed.

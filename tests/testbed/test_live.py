@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """deploy/testbed as its users have it: four workers in two datacenters, links that are measured, a job, and nothing left, whatever ended it.
 
 Needs root, ip and tc; without them it is skipped, with the reason.

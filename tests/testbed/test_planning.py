@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """deploy/testbed without root: what a file means, what its mistakes are called, which commands come of it, and what the parts do."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BulkPlane is the real DataPlane. It runs the block server, the map output server and the reduce copies on one
 // BulkServer. Events on that server's threads reach the control thread through the mailbox. Thread rule: the control
 // thread.

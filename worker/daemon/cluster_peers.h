@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClusterPeers lists the peers to which the tasks of a worker may connect by TCP: the masters in its configuration, the
 // bulk servers of the cluster's workers as the master lists them, and the system's name servers. About an unknown
 // address it asks the master, on a thread of its own and at most once a second. Thread rule: any thread.

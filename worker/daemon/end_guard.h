@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EndGuard makes sure that a worker that has to stop does end, whatever its tasks, its disks and its peers do. Each
 // wait at the end of a worker is bounded where possible. A wait that cannot be bounded (that of a thread for a hanging
 // disk) ends with the process; nothing is lost by that, since everything acknowledged is on disk. Thread rule: any

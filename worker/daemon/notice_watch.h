@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NoticeWatch asks a NoticeSource again and again whether this machine will be taken away, and reports each change of
 // the answer. While the source cannot be asked, the last answer counts. Thread rule: the control thread; it asks on
 // `background`, which should have no other work, since an absent service may take long to fail.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worker daemon: `millrace worker --config FILE [--set key=value ...]`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter of system calls (seccomp) of a task process. Calls that no job needs and that have helped processes to
 // break out of confinement fail with EPERM: mounting, namespaces, tracing, kernel modules, keys, BPF, io_uring, clocks,
 // and more. The list follows Docker's default profile. A refused call does not kill the process, so that a library that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps by which the launcher confines the task process that it is about to become: a view of files of its own
 // (view.cc) and the limits of Landlock, which the kernel enforces for ever (landlock.cc). Thread rule: the only thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // millrace-launch: the beginning of every confined task process. A worker starts it, in namespaces of its own, with an
 // order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. A failure is
 // reported to the worker, and then nothing is executed: a task runs as the order says, or not at all.

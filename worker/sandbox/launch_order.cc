@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/sandbox/launch_order.h"
 
 #include <errno.h>

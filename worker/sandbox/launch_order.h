@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LaunchOrder is the order to the program millrace-launch: the steps to take before it becomes the job's executable.
 // The worker writes the order into a file that the program inherits. Thread rule: values.
 #pragma once

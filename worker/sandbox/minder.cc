@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // millrace-minder PID [STATUS]: the parent of one task process, between it and the worker's daemon. User code knows the
 // number of its parent and may do to it what it likes (`kill -9 $PPID`): it does so to this program, and the daemon
 // lives on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/sandbox/read_only_mounts.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReadOnlyMounts reopens files of the worker for tasks, so that the new descriptor allows reading and nothing else. A
 // descriptor that was opened for reading is not enough: where tasks run as the worker's own unix user, they own the
 // file. They may then change its mode, times and attributes through the descriptor, and reopen it for writing or

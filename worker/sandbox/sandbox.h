@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sandbox limits what a job's process may see and do. It consists of parts, each of which a machine may or may not
 // support:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SocketGate decides which addresses the sockets of a confined task process reach. The process is in an empty network
 // namespace, and its filter (call_filter.h) passes four calls to the worker, which makes the calls in place of the
 // process or refuses them:

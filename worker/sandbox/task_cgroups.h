@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskCgroups makes a cgroup for each task process, below that of the worker, with limits on memory and on the number
 // of processes and an equal share of the processor. The unified hierarchy (version 2) is used where it has these
 // controllers, as under systemd with Delegate=yes; otherwise the hierarchies of version 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/sandbox/task_directories.h"
 
 #include <dirent.h>

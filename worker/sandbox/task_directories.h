@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskDirectories does all of the worker's work with files in the directories below which tasks write (jobs, logs).
 // Tasks are not trusted: in the place of a file, a task may have put a link to a file of the worker or of another job,
 // a second name of such a file, a pipe that makes its opener wait, a directory, or a mount. So every name is looked up

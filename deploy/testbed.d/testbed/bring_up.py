@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`up`: makes the network, checks it, and starts the daemons on it. What fails, or is interrupted, is removed again."""
 
 import dataclasses

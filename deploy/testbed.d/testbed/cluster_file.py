@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the file that describes a testbed, and names every mistake with its key. Pure: text in, a Cluster out.
 
     name = "two-datacenters"       of the testbed; default: the file's

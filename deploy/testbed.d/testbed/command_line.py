@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line of deploy/testbed. Exit status: 0 done, 1 it failed, 2 wrong use; `run` ends as its command does."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes of a testbed: what their command lines are (pure), how they are started, and how their readiness is waited for.
 
 They are daemons: nobody supervises them. DIR has NAME.log, NAME.pid and a directory NAME of each.

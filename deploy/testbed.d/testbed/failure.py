@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two ways to end badly. What they say is one line: what, which thing, why, what to do."""
 
 

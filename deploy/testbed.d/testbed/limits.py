@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Control groups that limit the processor and the disk of a worker, of version 1 or 2, whichever the machine has.
 
 A Limits has one group for the testbed in every hierarchy that is needed, and in it one for each worker that is limited. Of a disk, reads

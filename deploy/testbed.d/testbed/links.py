@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the links are what the file declares, by transfers between workers: within a rack, across racks, across datacenters.
 
 As many pairs send at a time as fill the narrowest shared link. What counts is the rate on the wire, headers with it, since that is what a

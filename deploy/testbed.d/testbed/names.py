@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What things of a testbed are called on the machine. Everything that outlives a process begins with a prefix that says whose it is,
 so that `down` finds it without any record: names of testbeds have no dot, so no prefix is the beginning of another's."""
 

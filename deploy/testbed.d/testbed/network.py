@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The network of a testbed as a list of commands. Pure.
 
 All bridges are in one namespace, each worker, the master and the client in one of its own; nothing is in the machine's. A rack is a

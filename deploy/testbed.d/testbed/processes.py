@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the processes that `up` starts have in common."""
 
 import ctypes

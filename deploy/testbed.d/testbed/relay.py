@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Carries frames between pairs of taps, each frame after a delay. A program: relay.py SECONDS NEAR FAR [NEAR FAR]...
 
 Kernels need not have netem, and this does the same on all of them. A tap hands over what the kernel has not cut into segments yet, up to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that a worker gets no more of the processor and of the disk than the file declares. Also a program, which is run within a
 worker's control groups and prints what it got:
 

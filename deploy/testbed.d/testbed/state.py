@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is recorded of a testbed, in /run/millrace-testbed: NAME.lock, which `up` and `down` hold while they work, and NAME.json. A thing
 is recorded before it is made. Namespaces and control groups are found by their prefix as well, if the record is lost."""
 

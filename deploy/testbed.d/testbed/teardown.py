@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Removes everything that a testbed has on the machine, whatever state it is in: processes first, then namespaces with all that is in
 them, control groups, files and records. What is found by its prefix needs no record."""
 

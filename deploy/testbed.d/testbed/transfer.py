@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One end of a measured transfer. A program, run in a namespace:
 
     transfer.py receive ADDRESS              prints the port, then "BYTES" when it is over

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rates, times and sizes as people write them. Rates are bits/s in powers of 1000, as networks have them; "none" is None."""
 
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lower bound on the cost of a problem: no schedule can beat it, whether it follows an order or not.
 //
 // The rule, as code. Reach(w) is the time by which the slots of a kind have had w of slot time, and tail(j) the least

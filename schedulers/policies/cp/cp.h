@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as mended in
 // docs/schedulers/policies.md#cp. It minimises an objective of late jobs and turnarounds over the order in which jobs
 // get slots.

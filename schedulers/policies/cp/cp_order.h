@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CpOrder: the job order that follows a plan of `cp` (problem.h) as slots are offered.
 //
 // The rule by which a plan becomes an order, as code. The rule does not use start times, so no slot waits for one.

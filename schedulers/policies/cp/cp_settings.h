@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CpSettings: the settings of `cp`. Times are in us.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CpSnapshot: the picture of the cluster that `cp` plans for (problem.h), with the learnt task times of each job.
 //
 // The rule, as code: the expected time of a task, and the slots that running tasks leave (sections 4.3.2 and 4.4.3).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluator: finds the cost of an order of jobs by list scheduling, that is, when free slots follow the order.
 //
 // The rule, as code; no slot idles while a task could take it, as at dispatch:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orders of jobs that a search starts from. Pure; ties go to the lower index.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planner: the source of plans. `cp` hands it a picture of the cluster after a change and takes plans as they come,
 // without knowing whether the search runs inline (simulator) or on a thread of its own (live master).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlanProblem: the problem that a plan solves, an immutable picture of the cluster at one moment.
 //
 // The rule, as code, for the cost that a plan minimises (Lim et al., section 3, Table 1, with pooled slots;

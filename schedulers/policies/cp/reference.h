@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of MRCP by brute force: schedules made task by task, slot by slot, tick by tick, and the best of all
 // schedules of a tiny problem. It shares no code with the planner. It is slow; only tests link it, to check the
 // planner:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search for a plan (docs/schedulers/policies.md#cp).
 //
 // The rule, as code; it stops as soon as the best order costs no more than PlanBound (bound.h), or at its limits, or

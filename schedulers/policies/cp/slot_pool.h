@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SlotPool: the slots of one kind, by the time at which they become free, with list scheduling onto them.
 //
 // The rule, as code, of Place(tasks, duration, until):

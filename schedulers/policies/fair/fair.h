@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fair: the Fair Scheduler (Zaharia et al. section 3, appendix A; docs/schedulers/policies.md#fair).
 //
 // The rule, as code, for a free slot of a kind on a node (greedy.h chooses among several free nodes). Map slots and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FairPool: a pool of `fair` while it has live jobs. It counts their running and runnable tasks and decides which of
 // the jobs are admitted.
 //

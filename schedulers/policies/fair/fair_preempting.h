@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fair+preempt: `fair` that takes slots back for starved pools (Zaharia et al. section 3.2;
 // docs/schedulers/policies.md#preemption).
 //

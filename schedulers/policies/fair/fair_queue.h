@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FairQueue: the order of several claimants of slots under fair sharing (docs/schedulers/policies.md#fair). The pools
 // of `fair` are such claimants, and so are the jobs of one pool.
 //

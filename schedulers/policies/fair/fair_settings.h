@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of `fair` and its pools, and the orders of a pool. Times are in us.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobShares says what the jobs of a pool may have of its slots.
 #include <algorithm>
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PoolJobs: the jobs of one pool of `fair`, in the pool's own order: fair, fifo, sjf or mlq
 // (docs/schedulers/policies.md#fair).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // These are PoolJobs by remaining work.
 #include <map>
 #include <optional>

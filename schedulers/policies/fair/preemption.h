@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preemption: the choice of running tasks that make room for a pool that has been starved for too long (Zaharia et al.
 // section 3.2; docs/schedulers/policies.md#preemption).
 //

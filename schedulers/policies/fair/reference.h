@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FairReference: the rule of `fair` without anything that makes it fast (fair.h). Tests check FairOrder against it.
 //
 // It keeps only the jobs that max_running_jobs has admitted. Each call computes the shares of all pools again, and from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fair shares: weighted max-min with minimum guarantees (Zaharia et al. appendix A; docs/schedulers/policies.md#fair).
 //
 // Water is poured into buckets. A claimant whose demand is at most its minimum gets its demand, the others get their

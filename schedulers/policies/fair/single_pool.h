@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SinglePoolOrder: the policies sjf and mlq (Zaharia et al., table 4; docs/schedulers/policies.md#sjf). Each is `fair`
 // with a single pool of all jobs, in one of the orders of pool_jobs.h.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StarvationClocks: the times until which members of fair queues that lack slots wait for slots to become free by
 // themselves.
 //

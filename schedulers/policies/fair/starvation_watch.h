@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StarvationWatch: watches which members of a FairQueue lack slots. It starts the clock of each member that begins to
 // lack slots, and stops the clock of each member that no longer lacks any.
 //

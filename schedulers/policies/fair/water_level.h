@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WaterLevel: keeps the level of shares.h up to date as single claims change.
 //
 // The capacity that a level needs is piecewise linear in the level. It has an edge where a member's minimum is reached

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "schedulers/policies/fresh/expected_map_slots.h"
 
 #include <algorithm>

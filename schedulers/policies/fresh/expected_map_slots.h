@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CalExpSm: the number of slots that should run maps now, in fresh-dynamic (FRESH, Algorithm 3 and Theorem 1;
 // docs/schedulers/policies.md#fresh).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fresh-dynamic: slots have no type until they are filled (Wang et al., "FRESH", section V, Algorithms 2 to 4;
 // docs/schedulers/policies.md#fresh).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FreshFairOrder: the job order of fresh-static. It offers slots to the jobs that FRESH's admission lets run
 // (phase_admission.h), in the order of `fair`. A job takes part in fair sharing from the moment it enters its map
 // phase. max_running_jobs of its pool is checked before the job enters (pool_places.h), and not by `fair`. Thread rule:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FreshSettings: the settings of the FRESH schedulers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fresh-static: the split of slots into map and reduce slots that ends the batch first (Wang et al., "FRESH",
 // Algorithm 1; docs/schedulers/policies.md#fresh; slot_split.h).
 //

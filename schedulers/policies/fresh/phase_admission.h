@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PhaseAdmission: the admission control of FRESH (section III of its paper; docs/schedulers/policies.md#fresh).
 //
 // The rule, as code, whenever jobs have changed; |M| and |R| are bounded by k, and k = 0 means no bound:

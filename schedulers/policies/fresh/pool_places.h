@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PoolPlaces: enforces max_running_jobs of pools for a policy that lets jobs in by a second limit as well, FRESH's k. A
 // job takes the place in its pool before it takes one in a phase. So no job holds a place of k while it waits for its
 // pool, and no two jobs wait for each other.

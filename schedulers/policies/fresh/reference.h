@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Algorithm 1 of FRESH as it is printed (Wang et al.) and mended in docs/schedulers/policies.md#fresh. It is slow; only
 // tests link it, to check that slot_split.h gives every makespan, and the least of them. Thread rule: a free function
 // over its arguments.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SlotSplit: the number of a cluster's slots that should be map slots, for a batch of jobs known beforehand (FRESH,
 // Algorithm 1, as mended in docs/schedulers/policies.md#fresh).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stalled reduces: where a slot has no type until it is filled, reduces that wait for a map that has to run again can
 // hold all slots. Then no task ever ends, unless one of the reduces gives its slot to the map.
 //

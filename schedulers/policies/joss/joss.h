@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // joss-t, joss-j: JoSS for clusters over several datacenters (Lee, Lin, Yahyapour, "Hybrid Job-driven Scheduling for
 // Virtual MapReduce Clusters"; docs/schedulers/policies.md#joss).
 //

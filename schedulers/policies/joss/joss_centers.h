@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JossCenters: the datacenters in JoSS's view: the live nodes of each, and those that take tasks. Thread rule: one
 // thread.
 #pragma once

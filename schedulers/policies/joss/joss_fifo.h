@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JossFifo: MQ_FIFO and RQ_FIFO of JoSS, the queues of jobs whose filtering percentage is unknown (Lee et al. section
 // 4.3). It has the order of `fifo` among its listed jobs, and leaves the others out. Thread rule: one thread.
 #pragma once

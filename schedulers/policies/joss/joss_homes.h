@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JossHomes: decides to which datacenter each task belongs (Lee et al. section 4.2; docs/schedulers/policies.md#joss),
 // and keeps the queues of each datacenter in which tasks wait.
 //

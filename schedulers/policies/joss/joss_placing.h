@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The placing of a job's tasks by JoSS (Lee et al. section 4.2, figure 4; docs/schedulers/policies.md#joss). Pure
 // functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/schedulers/policies.md#joss).
 //
 // A datacenter has queues of maps and queues of reduces, each with a number. Small jobs share queue 0, which is

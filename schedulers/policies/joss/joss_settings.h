@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JossSettings: the settings of the JoSS schedulers.
 #pragma once
 

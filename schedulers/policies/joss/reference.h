@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The naive twin of JoSS, only for tests: joss-t and joss-j, decided from the whole state each time, with the task
 // queues of the paper as plain lists.
 //

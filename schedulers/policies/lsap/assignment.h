@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assignment: assigns tasks to slots, as many as possible, at the least total cost. This is the linear sum assignment
 // problem of Guo et al., section 3.2, with the slots of one node and the tasks of one kind taken together.
 //

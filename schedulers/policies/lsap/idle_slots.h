@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IdleSlots: the free map slots of a cluster as the places of an Assignment: datacenters, racks and nodes, with one
 // tree for all nodes with the same number of free slots.
 //

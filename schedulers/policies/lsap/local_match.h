@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LocalMatch: gives as many maps as possible free slots on the nodes that hold their input.
 //
 // It is a maximum matching, built row by row. A map takes a free slot at one of its places. If there is none, one is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lsap, lsap-uniform: assign all pending maps to all idle map slots at once, at the least total cost (Guo et al.,
 // "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/schedulers/policies.md#lsap).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "schedulers/policies/lsap/lsap_candidates.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pending maps that can matter for an assignment of all idle map slots. For a hundred free slots they are few, even
 // among a million pending maps.
 //

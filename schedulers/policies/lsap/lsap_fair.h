@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lsap-fair: lsap with an added cost of fairness, so that one assignment balances the weights of groups and the
 // locality of maps (Guo et al., "Investigation of Data Locality and Fairness in MapReduce", section 3.3;
 // docs/schedulers/policies.md#lsap).

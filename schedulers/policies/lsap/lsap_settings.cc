@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "schedulers/policies/lsap/lsap_settings.h"
 
 #include "schedulers/settings/key_list.h"

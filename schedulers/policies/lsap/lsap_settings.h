@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LsapSettings: the settings of the LSAP schedulers. Times are in us.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MapAssignment: assigns the pending maps to the idle map slots of a cluster, all at once, at the least total cost (Guo
 // et al., section 3.2). Maps that are alike (same replicas, same size, same limits) are one row of the problem.
 //

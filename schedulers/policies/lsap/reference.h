@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The assignment of lsap without the structure that makes it fast: the cost of each map in each slot, computed pair by
 // pair with formula 1, and the textbook linear sum assignment problem over a dense matrix. Tests check that
 // TransferCosts gives each pair the same cost, and that the plan of Assignment has the same cost. Thread rule: free

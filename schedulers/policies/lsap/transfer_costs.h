@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TransferCosts: the cost of a map in each of the idle slots, as the costs of an Assignment's row (Guo et al., formula
 // 1).
 //

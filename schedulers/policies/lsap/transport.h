@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transport: ships goods from sources to sinks along arcs that carry any amount, at the least total cost.
 //
 // This is a minimum-cost flow on a network without capacities, the form of assignment problems with hubs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // capacity: queues with guaranteed shares of the slots (Hadoop 1's CapacityTaskScheduler;
 // docs/schedulers/policies.md#capacity).
 //

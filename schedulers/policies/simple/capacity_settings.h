@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // QueueSettings: the settings of one queue of `capacity`. If no queue has settings, one queue, "default", has
 // everything.
 #pragma once

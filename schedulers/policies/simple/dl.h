@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dl: gives each free slot in turn the task that is closest to it (Guo et al., "Investigation of Data Locality and
 // Fairness in MapReduce", section 3.1, which calls it dl-sched).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // edf: the earliest deadline first (docs/schedulers/policies.md#edf; the EDF-Scheduler of Lim et al. 2015,
 // section 4.2).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fifo: the default scheduler of Hadoop 1 (org.apache.hadoop.mapred.JobQueueTaskScheduler).
 //
 // The rule, as code, for a free slot on a node (greedy.h chooses among several free nodes):

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DlReference: the rule of `dl` (dl.h), taken literally. It offers every free slot to every job at every call, and
 // remembers only the turn. It is slow and knows no `+delay`; only tests link it, to check Dl against it.
 #pragma once

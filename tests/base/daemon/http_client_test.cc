@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client against the server of this library, and against peers that misbehave.
 #include "base/daemon/http_client.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server over real sockets, spoken to byte by byte.
 #include "base/daemon/http_server.h"
 

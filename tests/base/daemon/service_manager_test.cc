@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The expected lines are those of sd_notify(3).
 #include "base/daemon/service_manager.h"
 

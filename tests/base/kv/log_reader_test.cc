@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that what is whole in a log of RocksDB is read, wherever it is damaged.
 #include "base/kv/log_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the second copy of a database: that it is kept, told of when it is not, and gives back whatever the first lost.
 #include "base/kv/mirrored_store.h"
 

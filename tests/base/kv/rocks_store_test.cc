@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what the store on RocksDB must do beyond the common contract: reopening, death of the process, damage, its
 // size.
 #include "base/kv/rocks_store.h"

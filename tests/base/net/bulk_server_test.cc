@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the server with a handler that echoes, over real sockets.
 #include "base/net/bulk_server.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests TLS on the bulk plane, over real sockets: blocking callers and Wires, requests and what is pumped from files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

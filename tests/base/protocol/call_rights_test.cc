@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the table of calls against the schemas, and that it is in force for all that a peer reaches.
 #include "base/protocol/call_rights.h"
 

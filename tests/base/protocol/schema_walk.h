@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchemaWalk visits an interface and every interface that its calls name, directly or within structs and lists, so that
 // tests find every call. Thread rule: a value.
 #pragma once

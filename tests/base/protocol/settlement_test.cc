@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what happens to attempts and to unanswered reports when a worker registers again.
 #include "base/protocol/settlement.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the warnings about certificates that end, by a clock of the test's own.
 #include "base/tls/expiry.h"
 

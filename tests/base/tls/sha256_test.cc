@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests base/tls/sha256.h; the digests are those of the examples of FIPS 180-4, as sha256sum(1) prints them.
 #include "base/tls/sha256.h"
 

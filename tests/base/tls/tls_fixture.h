@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Certificates for tests, and two sessions that are joined in memory. Thread rule: the test's thread.
 #pragma once
 

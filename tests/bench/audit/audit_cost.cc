@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of rights to the master's control thread: the processor time of a line of the audit log, as text
 // and as JSON, of a look that is not written, and of the questions that services ask of a caller.
 //   audit_cost DIRECTORY [LINES]

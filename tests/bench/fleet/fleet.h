@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fleet runs many workers in one process. To the master each is a worker like any other: it has a connection,
 // registers, sends heartbeats, takes launches and reports successes, all with the code of the real daemon
 // (worker/daemon/agent). Behind the agent nothing is real: there are no task processes, blocks or map outputs. Thread

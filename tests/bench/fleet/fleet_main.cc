@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads a master with many workers and jobs of many short tasks, and prints as JSON what the workers saw.
 //
 //   fleet master=127.0.0.1:7700 workers=1000 jobs=4 maps=10000

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TimedRunner runs attempts that take a set time and do no work, and records when each began and ended. It stands in
 // for a worker's task processes (worker/daemon/process/task_runner.h). Thread rule: one thread, that of the event loop.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small fixed jobs in a task loop, whole: what tests/bench/guard/check counts the instructions of. As tests they see
 // that the jobs give what they should, so that what is counted is the work.
 #include <gtest/gtest.h>

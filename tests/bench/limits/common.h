@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helpers of the limit programs. A limit program is written by hand, with two threads and without any framework, and
 // shows how fast a benchmark's job could be on this machine. An error ends the program, since only tests/bench/run uses
 // these programs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // grep-literal WORD INPUT OUTPUT: "WORD TAB count", how often a text of two bytes or more occurs without overlap within
 // lines. Compares the first and the last byte of 32 places at once, and the rest only where both fit.
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // grep-regex INPUT OUTPUT: "match TAB count" for each match of [a-g][a-z]*ing, in OUTPUT.0 and OUTPUT.1, each sorted.
 // In a run of small letters the longest match from the leftmost place begins at the first of a to g that has an "ing"
 // behind it and ends with the run's last "ing": so one search for "ing", 32 places at once, finds all, and a run has

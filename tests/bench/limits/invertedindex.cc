@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // invertedindex OUTPUT INPUT...: "word TAB file file ..." for each word, the files of at most 64 by name, in OUTPUT.0
 // and OUTPUT.1, each sorted.
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sequencecount INPUT OUTPUT: "a|b|c TAB count" for every three consecutive words of one file, in OUTPUT.0 and
 // OUTPUT.1, one behind the other sorted. Numbers the different words first, in the order in which they compare within a
 // sequence: then a sequence is one number, and sorting text has become sorting numbers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // terasort INPUT OUTPUT: records of 100 bytes in order of their first 10. Sorts references (eight bytes of the key and
 // the record's number): scattered by the key's first bits, each part sorted while it lies in the cache; then the
 // records are gathered into the output, each read and written once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // wordcount INPUT OUTPUT: "word TAB count" for each word, in OUTPUT.0 and OUTPUT.1, each sorted.
 #include <functional>
 

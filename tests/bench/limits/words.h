@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits text into words at ASCII white space, and keeps a table of the words. Words of up to 16 bytes lie in the slot,
 // two slots to a cache line. They are taken in batches: all words of a batch are hashed and their slots prefetched
 // before the first is looked up, so that the cache misses overlap. Longer words, which are rare, go to a map beside the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the memory that a file costs the master: makes a namespace of FILES files of BLOCKS blocks each, a thousand
 // to a directory, has REPLICAS nodes report all of them, and prints how much the process has grown, by steps.
 //   namespace_memory FILES [BLOCKS [REPLICAS]]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of the rights of a call beside the call itself: a namespace of FILES files, a thousand to a
 // directory, whose paths have five components. Prints the microseconds of a stat, a list of a directory and a create
 // with completion, for everybody (as without TLS), for a user who owns nothing, and for one with ten groups.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // opening_bench FILE: opens the file as a map does whose block lies on its machine (mapped, in one piece) and counts
 // its lines. Prints how many bytes it decompresses to and how many lines these have. One thread, no cluster.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the time of the assignment solver (targets: 2,900 x 2,900 with levels in 10 ms, 10,000 idle slots x 100,000
 // pending tasks in 250 ms; the paper's solver took 1 s for 2,900 x 2,900 dense). Time includes the building of the
 // problem.

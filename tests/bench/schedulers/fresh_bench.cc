@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FRESH: the search of fresh-static (the paper needs 0.578 s for 500 slots and 100 jobs of 400 tasks), and what an
 // assignment of fresh-dynamic and joss costs on 10,000 nodes with 1,000 jobs.
 #include <benchmark/benchmark.h>

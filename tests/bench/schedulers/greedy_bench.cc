@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of a decision under the policies that offer free slots to jobs in an order: the time to fill an
 // idle cluster, and the time of an event with the decisions that follow from it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of lsap and dl as schedulers of an engine, engine included: 10,000 nodes with 8 map slots, 1,000
 // jobs.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search of `cp`: what an evaluation costs, and how far from the bound a plan is after so many of them.
 //
 //   plan_bench --benchmark_filter=Solve

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of a decision under a policy and under its plain twin (reference.h): a table of the time of an
 // event with the decisions that follow from it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of a view of an engine, with the trials of who gets the next slot and without: 500 nodes with two
 // map slots, 1,000 jobs of 100 maps in 100 pools, which wait for them.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A job against its limit and its peers: in turn, several times, each on warm memory; outputs compared."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The benchmarks. A contest is an entry here and nothing else."""
 
 from suite.contest import Contest

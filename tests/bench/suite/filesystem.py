@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The file system against cat and dd: one replica on one worker, and three on three workers that share the machine's disk."""
 
 import glob

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster whose workers sit behind slow links: each in a network namespace of its own, joined by a bridge, with a token bucket
 at both ends of its link. All of it is in a namespace of this program's and gone when it ends. Needs root, ip and tc."""
 

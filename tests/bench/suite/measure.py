@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run costs: wall time, CPU time and memory of trees of processes.
 
 CPU: user and system time from /proc/PID/stat of every process below the roots, with that of their ended children, so that

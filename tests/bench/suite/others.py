@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Benchmarks that are no contest of outputs: the cost of tasks and jobs, growth."""
 
 import os

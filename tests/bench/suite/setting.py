@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where benchmarks run: the build, the data, which is made once, and one master with its workers."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps whose input is compressed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a job emits becomes its Key and Value without loss, or its attempt fails.
 #include "client/api/emitted.h"
 

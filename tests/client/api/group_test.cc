@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs with a Group: records of several keys in one call of Reduce.
 #include "client/api/group.h"
 

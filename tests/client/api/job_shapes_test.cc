@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs of other shapes than word count: a partitioner of their own, fixed-length and record files out, key-value and
 // fixed-length records in, counters.
 #include <gtest/gtest.h>

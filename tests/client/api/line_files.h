@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are difficult for line readers, and the lines in them.
 #pragma once
 

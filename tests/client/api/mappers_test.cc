@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs with a mapper for each INPUT.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemoryInput is InputFiles over strings.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemorySource is a ByteSource over a string. It passes on pieces of a size that the test chooses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Named outputs: which files a task writes, in which formats, and that all of them are handed over together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests a pipeline's requests to the runner of its steps, and the reading of words and reports. Whole pipelines run in
 // tests/cluster/test_pipelines.py.
 #include "client/api/pipeline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole jobs with structs and pairs as Key and Value, against what the standard library makes of the same lines.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskDriver is the daemon's end of the channel to a task loop. The loop runs on a thread of the test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskFiles holds the files of a task under test: a file system in memory (tests/fakes), and the blocks that the task
 // finds on its machine or over the network.
 #pragma once

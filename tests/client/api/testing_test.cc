@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the functions for a job's tests: a map, a reduce or a whole job, run as the runtime runs it.
 #include "client/api/testing.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how `node decommission` treats the master's answers: when it waits, fails, and succeeds.
 #include "client/cli/await_drained.h"
 

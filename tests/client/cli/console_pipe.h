@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConsolePipe is a console whose output a test reads. Thread rule: one thread.
 #pragma once
 

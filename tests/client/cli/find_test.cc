@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests which node a word names.
 #include "client/cli/find.h"
 

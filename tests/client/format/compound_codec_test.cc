@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The codecs of bool, floats, enums and of what is made of parts: they keep C++'s order, give back what they were
 // given, and take no other bytes.
 #include "client/format/compound_codec.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests which types may be sent as they lie in memory. The compiler decides all of it.
 #include "client/format/plain_bytes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Views that a job keeps for too long, and values that it takes twice.
 #include "client/job/lent_views.h"
 

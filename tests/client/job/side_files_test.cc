@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/job/side_files.h"
 
 #include <gmock/gmock.h>

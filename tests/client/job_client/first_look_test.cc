@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/job_client/first_look.h"
 
 #include <gmock/gmock.h>

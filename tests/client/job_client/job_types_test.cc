@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "client/job_client/job_types.h"
 
 #include <gtest/gtest.h>

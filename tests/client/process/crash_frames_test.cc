@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the readable form of crashes: the functions and lines of an executable, which functions are the job's own, and
 // their names. The mangled names are as g++ and clang write them (Itanium C++ ABI).
 #include "client/process/crash_frames.h"

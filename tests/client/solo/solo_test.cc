@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the reading of the words of JOB --millrace-solo, and of local files as the input of maps. Whole runs are
 // compared with a cluster's in tests/cluster/test_local.py.
 #include "client/solo/solo.h"

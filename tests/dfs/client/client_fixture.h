@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClientTest has a DfsClient that is connected to a FakeNameServer and to real block servers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/dfs/client/fake_name_server.h"
 
 #include <kj/debug.h>

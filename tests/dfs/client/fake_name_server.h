@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FakeNameServer is the file system's part of a master, in memory, behind a real TCP connection that tests can break.
 // The test names the block servers. Lists are returned in short pages. Thread rule: any thread.
 #pragma once

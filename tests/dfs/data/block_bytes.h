@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes for tests of block storage and transfer.
 #pragma once
 

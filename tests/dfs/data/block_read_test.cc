@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests reading over the network and by descriptor, with replicas that fail, and replication between nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stores for which the contract of BlockStore is tested: the store on disk, its twin in memory, and a store over
 // several of either kind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the contract of BlockStore on the store on disk and on its twin in memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests writing through pipelines of real servers, and what happens when one of them fails, both from another machine
 // and from the first node's own.
 #include <gmock/gmock.h>

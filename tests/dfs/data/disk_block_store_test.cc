@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what can only happen to the store on disk: damage, crashes, a full disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

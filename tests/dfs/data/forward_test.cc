@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the order in which a node of a pipeline forwards, reads and stores, as its store sees it, and a store that
 // lies.
 #include <gtest/gtest.h>

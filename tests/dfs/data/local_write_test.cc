@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what only a writer on the first node's machine can do, rightly or wrongly. (What it has in common with others
 // is in block_write_test.cc.)
 #include <fcntl.h>

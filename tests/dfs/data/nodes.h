@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data nodes with real sockets in one process, for tests of block transfer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RawWriter sends single packets, for tests of how a node handles them. If the first node has a local socket, RawWriter
 // uses the socket and writes the data into the node's file; otherwise it uses TCP.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what becomes of a block when the disk refuses a step of writing it, on all stores: the calls of the store on
 // disk fail as on a disk that does so.
 #include <gmock/gmock.h>

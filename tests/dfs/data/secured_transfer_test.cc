@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests block transfer with TLS: who may write, and who may read which block.
 #include <gmock/gmock.h>
 

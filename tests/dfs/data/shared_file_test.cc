@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the contract of BlockFile when another process writes into the unfinished file, on both stores.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what can only happen to a store over several disks: disks that differ, one that fails, one that comes back.
 #include "dfs/data/spread_block_store.h"
 

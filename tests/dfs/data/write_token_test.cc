@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what a worker takes from whom once its master gives tokens for writing, with and without TLS: only what the
 // master ordered, for this node, and onward to nobody but the node that the master named.
 #include <fcntl.h>

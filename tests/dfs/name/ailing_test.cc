@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what becomes of blocks while a node is ailing.
 #include "tests/dfs/name/block_manager_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the rule of dfs/name/balancer.h.
 #include "dfs/name/balancer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests balancing by BlockManager: each rule of its header, and random clusters in which the rules hold all the time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A simulated cluster carries out what BlockManager says late or not at all. Meanwhile nodes die, come back, ail,
 // leave, and lose or spoil replicas, files come and go, nodes are balanced, and replicas that nobody ordered turn up,
 // with bytes of somebody's own and the right checksum. At times what is wanted is in doubt: then files that go are

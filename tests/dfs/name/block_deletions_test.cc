@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of dfs/name/block_manager.h for replicas that are bad, surplus or unwanted, and for their deletion.
 #include "dfs/wire/blocks.h"
 #include "tests/dfs/name/block_manager_fixture.h"

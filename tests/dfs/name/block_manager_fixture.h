@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockManagerTest has a BlockManager and its nodes, and a time that stands still.
 #pragma once
 

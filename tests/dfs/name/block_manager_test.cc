@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the rules of dfs/name/block_manager.h, one at a time; those for deletions are in block_deletions_test.cc.
 #include "tests/dfs/name/block_manager_fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block numbers for tests. They look random but are the same every time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of the namespace in the master's database, written out by hand from the page in namespace_codec.h: a
 // database outlives the program that wrote it.
 #include "dfs/name/namespace_codec.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what Load makes of what is stored: inconsistent stores are refused, and ids are never used again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that a namespace of which some changes are lost is made to fit together, whichever they are.
 #include "dfs/name/namespace_mend.h"
 

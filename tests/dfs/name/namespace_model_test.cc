@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs random operations on a Namespace and on a model that is just a map from path to entry. After every few
 // operations, what was stored is loaded into a fresh Namespace and compared as well; so is every prefix of the batches.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests every rule of dfs/name/namespace.h, one at a time.
 #include "dfs/name/namespace.h"
 

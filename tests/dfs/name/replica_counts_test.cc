@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The counts against a plain list of blocks.
 #include "dfs/name/replica_counts.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the rights of a Namespace against a model that knows paths and texts of modes alone: random trees, owners,
 // groups and modes; random users ask for everything.
 #include <gtest/gtest.h>

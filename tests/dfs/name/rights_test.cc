@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what each call takes (Namespace::Check and its like), both ways, and what a refusal says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

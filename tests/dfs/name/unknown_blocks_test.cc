@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests replicas that belong to no file: which are put aside, and which are held until somebody confirms.
 #include <algorithm>
 

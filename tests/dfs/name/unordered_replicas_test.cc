@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of replicas that turn up without anybody having asked for them: whose bytes they have nobody knows, whatever
 // their checksum says.
 #include "tests/dfs/name/block_manager_fixture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs `millrace fs ...` over a file system in memory and captures its output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns, copies, sizes for people, and the beginning of files.
 #include <gmock/gmock.h>
 

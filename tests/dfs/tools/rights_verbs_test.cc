@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the verbs chmod, chown and chgrp, and modes in mkdir, put, ls and stat.
 #include <nlohmann/json.hpp>
 

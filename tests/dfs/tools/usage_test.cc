@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/dfs/tools/fs_fixture.h"
 
 namespace millrace::dfs::testing {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests dfs/wire/mode.h. What chmod makes of a mode is that of chmod(1) of GNU coreutils 9.1, tried by hand.
 #include "dfs/wire/mode.h"
 

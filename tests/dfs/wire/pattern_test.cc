@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dfs/wire/pattern.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of the requests and replies of block transfer, written out by hand from base/bytes.h and the structs of
 // dfs/wire/transfer.h: programs of other versions send and take them.
 #include "dfs/wire/transfer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "examples/grep/line_matcher.h"
 
 #include <gtest/gtest.h>

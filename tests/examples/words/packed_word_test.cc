@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words of every length about the one from which on they stand elsewhere.
 #include "examples/words/packed_word.h"
 

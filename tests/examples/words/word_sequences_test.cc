@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "examples/words/word_sequences.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checksums' file of a block, also with a sum that is right, and names of block files.
 #include "dfs/data/block_checksums.h"
 #include "dfs/wire/blocks.h"

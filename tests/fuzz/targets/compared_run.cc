@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runs of a comparison that was stopped. A file with a good checksum is made from the input too, so that fields are
 // reached.
 #include "base/crc32c.h"

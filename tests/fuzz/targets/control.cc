@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A master's control connection under bytes of anybody: a real master service behind an in-memory pipe, which is given
 // the bytes of a client's session, mutated. Whatever they are, the master goes on serving others.
 #include "master/control/control.h"

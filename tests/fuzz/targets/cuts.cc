@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of cuts between ranges of keys, which users may give: what is read is written and read again, and finds
 // every key as counting does.
 #include <algorithm>

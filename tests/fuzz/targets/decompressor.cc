@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile compressed files: whether one is refused, and what it decompresses to, does not depend on the pieces in which
 // it comes or goes; nothing is written beyond its room, and no piece of a file leads to a loop without end.
 #include "client/format/decompressor.h"

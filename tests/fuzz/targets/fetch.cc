@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests for map outputs and the headers of segments, these also with a checksum that is right.
 #include "tests/fuzz/fuzz.h"
 #include "worker/daemon/shuffle/fetch_wire.h"

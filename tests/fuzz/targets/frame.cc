@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames of requests and replies of the bulk plane.
 #include "base/net/frame.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The line in which a job's executable says what it is, or which options it sets.
 #include "client/job_client/job_description.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // -D options of a job: pairs, one a line, and what the job says of itself for them.
 #include "client/job/job_options.h"
 

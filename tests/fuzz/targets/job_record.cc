@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs, splits and reports in the master's database, and their keys; the first byte says which.
 #include "master/jobs/job_record.h"
 

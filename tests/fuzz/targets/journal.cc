@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of the journal: marks and events. What is read is written as a line that is read as the same.
 #include "schedulers/events/event_text.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys and values of the namespace in the master's database; the first byte says which.
 #include "dfs/name/namespace_codec.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes the values of a daemon's options: `--set` pairs, bytes, durations, and a TOML file. The first byte says which.
 #include "base/options.h"
 

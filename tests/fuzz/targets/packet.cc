@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Headers of packets, also with a checksum that is right.
 #include "dfs/wire/transfer.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A paper's file. Numbers are kept small, as in simulation.cc: each variation of the workload is drawn when it is read.
 #include "lab/study/paper.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Paths of the file system.
 #include "dfs/wire/path.h"
 

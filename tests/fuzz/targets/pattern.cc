@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patterns in paths, which anybody may send to a master, against names.
 #include "dfs/wire/pattern.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines, chunks of lines, keys and values, and fixed records of hostile input: whatever the splits and the pieces in
 // which the bytes come, the records are those of the file.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The note of the record under way, which user code may overwrite: it lies in its task's memory.
 #include "worker/task/channel/record_note.h"
 

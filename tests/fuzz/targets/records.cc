@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Record files, also with blocks whose checksums are right; each cut into two splits at every place that the input
 // says.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run files: index and footer, also with a sum that is right, and the segments that they name.
 #include <fcntl.h>
 #include <sys/mman.h>

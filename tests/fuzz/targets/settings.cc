@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler file, and its canonical text in the journal.
 #include "schedulers/policies/settings_file.h"
 #include "tests/fuzz/fuzz.h"

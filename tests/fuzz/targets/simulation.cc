@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzzes the input of the simulator: a simulation file (first byte even) and a SWIM trace. Sizes are kept small: a file
 // may ask for a million jobs, and gets them.
 #include "lab/workload/simulation_file.h"

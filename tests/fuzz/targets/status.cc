@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failures across RPC: what a peer throws becomes a Status, whatever its text; names and suggestions in messages.
 #include "base/status.h"
 

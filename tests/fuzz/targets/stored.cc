@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small files that daemons keep: the mark beside the master's database, and when blocks were read in search of rot. The
 // first byte says which.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The channel between worker and task: frames whose checksum is right around any bytes, read as the worker and as the
 // task read them. The first byte: bit 0 whether the frame is the input's own, bit 1 who reads.
 #include "base/bytes.h"

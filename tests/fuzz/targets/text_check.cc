@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Beginnings and ends of files, of which some are no text.
 #include "client/format/text_check.h"
 

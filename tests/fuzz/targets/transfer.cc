@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests and replies of block transfer; the first byte says which.
 #include "dfs/wire/transfer.h"
 

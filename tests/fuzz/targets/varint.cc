@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Varints: the two readers of them (base/bytes.h, worker/task/run/varint.h) agree, and a number comes back.
 #include "worker/task/run/varint.h"
 

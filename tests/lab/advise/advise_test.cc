@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the parts of `millrace advise`; test_advise.py tests the command itself.
 #include <gtest/gtest.h>
 

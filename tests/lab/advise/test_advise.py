@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`millrace advise` over workload files whose best scheduler is known beforehand."""
 
 import csv

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors of simulations beside live runs. Kendall's tau is that of scipy.stats.kendalltau (1.x, tau-b).
 #include "lab/beside/beside.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a workload file with measured times, read again.
 #include "lab/beside/calibrated_file.h"
 

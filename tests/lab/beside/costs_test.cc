@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Costs are measured on rows whose times are written down here, and on simulations with costs that are known.
 #include "lab/beside/costs.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Papers as files: simulated and put into a page, and the page of live ones from results that are there."""
 
 import csv

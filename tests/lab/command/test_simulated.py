@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`millrace compare` over simulations: its files, its figures by another computation, and that it goes on where it was."""
 
 import csv

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A journal of a simulation, exported, is a workload whose simulation takes as long.
 #include "lab/journal/export_workload.h"
 

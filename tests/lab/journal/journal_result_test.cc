@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A journal of the simulator, given to ResultOfJournal, gives the rows that the simulator reported itself.
 #include "lab/journal/journal_result.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the rows of a cluster's nodes.
 #include <gtest/gtest.h>
 

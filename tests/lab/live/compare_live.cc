@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a workload live under some schedulers and prints what came of it, for test_compare_live.py:
 //
 //   compare_live MILLRACE KIND WORKLOAD SEED SCHEDULER...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the options with which a workload's jobs are submitted, and the workloads that cannot be run live.
 #include "lab/live/live_jobs.h"
 

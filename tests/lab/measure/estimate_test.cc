@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected values are those of scipy 1.17 and numpy, by the calls that stand beside them.
 #include "lab/measure/estimate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a simulation says of itself is so: its figures do not depend on when it begins, one without a sample is not
 // printed, a run that can go on no more says so under every scheduler, and what contradicts itself is refused.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected values are those of scipy 1.17 and statsmodels 0.15, by the calls that stand beside them.
 #include "lab/measure/paired.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what tasks cost a machine: cores that they share, latencies and processes. The times are worked out by hand.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what holds for any workload under any scheduler.
 #include <gtest/gtest.h>
 

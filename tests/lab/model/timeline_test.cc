@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests runs that are small enough to be worked out by hand.
 #include <gtest/gtest.h>
 

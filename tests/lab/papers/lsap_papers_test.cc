@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the experiments of Guo et al. 2012 with the paper.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium that tests look at pages with, driven through chromedriver (W3C WebDriver over HTTP). Standard library alone."""
 
 import base64

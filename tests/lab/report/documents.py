@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Comparison documents (docs/schedulers/comparison.md) of made-up runs, for looking at the report and for testing it.
 
   tests/lab/report/documents.py NAME >DOCUMENT.json      # NAME: small, large or one of the hard cases; --list names all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lab/report/pools_over_time.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A scheduler compared with itself, where chance is all that differs: how often is a difference claimed?
 //
 // The simulator repeats itself exactly, so chance has to be put in where a live cluster has it: in where blocks lie and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of a comparison in a browser: what is drawn, what can be done with it, and that hostile and poor documents do no harm."""
 
 import base64

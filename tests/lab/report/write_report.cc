@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // write_report DOCUMENT.json REPORT.html: the report of a comparison document, for tests and for looking at the page.
 // "-" stands for standard input.
 #include <iostream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Papers that are run live: the comparisons that they ask for, the plan that runs them, and what it is refused for.
 #include "lab/study/live_page.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page of live papers, from documents that are written here.
 #include <gtest/gtest.h>
 

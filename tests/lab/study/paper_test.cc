@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A paper as a file: what it may say, what it is refused for, and what comes out.
 #include "lab/study/paper.h"
 

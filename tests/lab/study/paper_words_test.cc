@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words that say what a figure of a paper is: each value again, from simulations that the test makes itself.
 #include "lab/study/paper_words.h"
 

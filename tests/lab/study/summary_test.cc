@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how the findings of several seeds become the figures and verdicts of a page.
 #include "lab/study/summary.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what jobs draw: gamma distributions, arrivals by a distribution of the gaps, the order of jobs that come at
 // once, names, and times that follow from those of the maps.
 #include <gtest/gtest.h>

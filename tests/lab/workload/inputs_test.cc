@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the reading of workloads, clusters, placement and journals.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what a workload file says for live runs, its factors and traces, and the workloads that are shipped.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the audit log's lines and what it does when they cannot be written, and who a caller is.
 #include "master/access/audit_log.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // May this node go? Every state that a node can be in, against what the answer promises.
 #include "master/cluster/clearance.h"
 

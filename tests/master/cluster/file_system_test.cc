@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what FileSystem refuses although the namespace and the block manager, each by itself, would accept it.
 #include "master/cluster/file_system.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how a master finds that its database was set back, and what it remembers of that.
 #include "master/cluster/lineage.h"
 

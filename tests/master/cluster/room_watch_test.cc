@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/cluster/room_watch.h"
 
 #include <gmock/gmock.h>

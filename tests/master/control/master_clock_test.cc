@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/control/master_clock.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what the master makes of the signs of its workers.
 #include "master/control/node_watch.h"
 

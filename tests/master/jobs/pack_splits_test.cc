@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/jobs/pack_splits.h"
 
 #include <gmock/gmock.h>

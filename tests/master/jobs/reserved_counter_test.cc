@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "master/jobs/reserved_counter.h"
 
 #include <gtest/gtest.h>

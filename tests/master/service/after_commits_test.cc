@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that no answer of the master says what is not on disk: every call of the schemas, made while a step of somebody
 // else has not reached the disk, and some with what they would have given away.
 #include "master/service/after_commits.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the lists of jobs by node, which are made when somebody asks for them.
 #include "schedulers/cluster/local_jobs.h"
 

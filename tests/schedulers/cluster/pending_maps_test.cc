@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the index of pending maps with a plain search through all of them.
 #include "schedulers/cluster/pending_maps.h"
 

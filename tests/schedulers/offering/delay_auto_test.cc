@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // delay.mode = auto: a job waits if its maps away from their data take longer, by D, than a slot at their data takes to
 // come free, t.
 #include <gtest/gtest.h>

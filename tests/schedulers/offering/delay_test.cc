@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Algorithm 1 of Zaharia et al., level by level, at driven times. T1, T2, T3 are 5 s each.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must not happen to delay scheduling (SPARK-18886): a job trickles through the few slots at its data, each local
 // launch starts its wait again, and the rest of the cluster idles.
 #include <gtest/gtest.h>

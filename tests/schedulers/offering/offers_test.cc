@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Greedy asks few jobs for few slots; what it decides must be what asking everybody for everything decides.
 #include <gtest/gtest.h>
 

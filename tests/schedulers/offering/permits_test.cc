@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of a policy holds for compute permits, whatever is added to it and whatever happens.
 #include <gtest/gtest.h>
 

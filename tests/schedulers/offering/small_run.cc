@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/schedulers/offering/small_run.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs jobs on a small cluster: an event loop around the engine with given task times.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SortedRows against std::set, with more elements than a row holds.
 #include "schedulers/offering/sorted_rows.h"
 

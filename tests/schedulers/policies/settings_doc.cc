@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints docs/schedulers/scheduler-settings.md from the table of keys.
 #include <iostream>
 

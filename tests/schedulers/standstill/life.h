@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Life plays a random history of a cluster in driven time. Meanwhile schedulers are switched, nodes are lost, come back
 // and are avoided, disks fill up, and the process is stopped or starts again. After the last event everything calms
 // down, and then every job has to end, or to fail with a reason.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nothing stands still for ever, and nobody is killed for nothing: random histories under every scheduler and every
 // pair of them (life.h). MILLRACE_HISTORIES says how many, MILLRACE_SEED with which they begin; tests/schedulers/
 // standstill/run plays many more than the tests do.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is guaranteed whatever comes: minimum shares, weights and capacities without preemption, within the time of the
 // longest task. Endless streams of other jobs change nothing of it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random loads for tests of the time that jobs wait. Every task takes exactly as long as its job sets, so that the work
 // ahead of a job is known. Thread rule: one thread.
 #pragma once

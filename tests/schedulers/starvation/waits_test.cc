@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how long a job can be passed over because of turns and waits: `+delay`, the queues of JoSS, the ageing of
 // lsap-fair.
 #include <gtest/gtest.h>

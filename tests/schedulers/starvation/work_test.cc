@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how late a job can end, by the work there is, for every scheduler over random loads.
 //
 // Written below: s_J when J is submitted, m and r the map and reduce slots, p_J and q_J the time of one of its maps and

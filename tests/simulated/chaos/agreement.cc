@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of Checker that checks that the master and its workers agree.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MasterCaller makes calls to the master over one link, from code that may block (World::Spawn). Thread rule: one
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checker checks the properties that must hold at every step, and those that must hold once everything is quiet again.
 // Thread rule: one thread.
 //

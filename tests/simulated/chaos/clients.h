@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Client works with the cluster and remembers the operations that were acknowledged. One fiber works with files below a
 // directory of its own, and one with jobs. After a lost answer, the operation may or may not have been done. To find
 // out, the client waits for the acknowledgement of a later operation, and then looks. Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cluster holds the machines of one simulation and the network between them. Thread rule: one thread.
 #pragma once
 

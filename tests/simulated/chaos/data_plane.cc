@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bulk plane of a simulated worker.
 #include <fmt/format.h>
 #include <kj/async.h>

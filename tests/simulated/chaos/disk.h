@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Disks that lose data. Written data survive the death of the process; data that were not synced may be lost when the
 // machine loses power. A disk may refuse a call; the data of a failed sync are lost, and the next sync succeeds. Thread
 // rule: one thread.

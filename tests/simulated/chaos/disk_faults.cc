@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of FaultActor about disks: what they lose, damage or refuse, how full and how slow they are.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

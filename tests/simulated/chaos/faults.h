@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FaultActor injects faults according to the plan and its seed, and repairs them after a while. Thread rule: one
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File operations of clients and tasks: the real calls to the name service, and a simple transfer of bytes to and from
 // the workers' disks. The transfer suffers from broken links, deaths and rot. Every function blocks (World::Spawn).
 #pragma once

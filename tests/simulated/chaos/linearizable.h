@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks whether the clients' observations of one path fit some order of their calls that agrees with the times of the
 // calls. This is the check of Wing and Gong ("Testing and verifying concurrent objects", 1993) for a register that
 // records whether the path exists. It remembers visited states, as Lowe's does ("Testing for linearizability", 2017).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the check of histories against what people would say of short ones, and against a plain twin that tries every
 // order.
 #include "tests/simulated/chaos/linearizable.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulation as a program: runs seeds in parallel processes, stops at the first that fails, and replays one.
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MasterMachine is the host of the master: its database on a disk that loses data, and the real Control behind real
 // sessions. The master can die, be stopped, and start again from the contents of the disk. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of FaultActor about who joins and leaves the cluster: machines that are away for long, strangers, machines
 // with a notice, and those that are decommissioned.
 #include <fmt/format.h>

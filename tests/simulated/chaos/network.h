@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network has hosts, links between them, and streams over the links. A message takes the latency of its link plus the
 // time for its bytes; streams keep their order. A link can be blocked in one direction or in both. Then nothing comes
 // through, and no error is reported. A stream on which bytes wait for longer than kUserTimeout breaks, as with

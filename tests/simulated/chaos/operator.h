@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operator decommissions workers. Afterwards it takes them back into use or, once the master says that they may go,
 // takes their machines away. It makes the same calls to the master as `millrace node`. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan describes the simulation of one seed: the cluster, its work, and the kinds of faults. Each seed switches kinds
 // on and off, so that no kind of fault hides the effects of another. Some seeds have a single fault and are quiet
 // afterwards.

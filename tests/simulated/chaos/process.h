@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Process is a daemon as an operating system sees it: whether it is stopped (SIGSTOP), and its incarnation. While it is
 // stopped, its timers do not fire and it reads nothing. When it continues, all overdue timers fire and all waiting
 // messages are read at once; chance decides which come first. The timers of an incarnation end with it. Thread rule:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SharedNames runs clients that make, move, remove and look up the same few directories while masters die. In the end
 // the answers to all clients about a path must fit one order (linearizable.h): a change that one client has seen has
 // happened, for everybody and for good. Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one seed, from its plan to its verdict. Thread rule: one thread.
 #pragma once
 

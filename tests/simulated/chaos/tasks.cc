@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The attempts that a worker's daemon executes.
 #include <utility>
 

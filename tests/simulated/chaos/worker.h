@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerMachine is a host with a disk and a worker daemon that can die, be stopped and start again. The daemon is the
 // real agent; the data plane, tasks and files in its seams are simple but faithful. A map's output exists only where it
 // was made or copied to, and dies with the daemon; a reduce has exactly the data that it fetched; a block is on the

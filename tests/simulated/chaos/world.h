@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // World holds one thread's event loop under driven time, the source of chance, and the record of events. The same seed
 // gives the same record, byte for byte. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operation of the bulk plane, and every number that is none, by TCP and on the local socket, with TLS and
 // without, as everybody, with every kind of token: what a worker answers. What stands in kRows is served; all else is
 // refused.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/end_guard.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The notice itself, the metadata service as it is asked (over a socket), and the watch under driven time.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job that tries what it must not. Each input line is an attempt, "NAME ARGUMENT..."; the output has the line, a tab
 // and what happened: what it got, or the name of the error. The work is done in the task's own process, so that it has
 // whatever a job's code has.

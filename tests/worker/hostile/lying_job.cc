@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job whose maps exchange their output once it is written, before they say that it is done: the worker is to believe
 // nothing of what it finds there. Each line of the input names what lies in the output's place.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a hostile job tries, and what comes of it: a cluster whose tasks are confined, a job of somebody else that runs on the same worker,
 and one that tries each thing of a list. Prints a table: attempt, what happened.
 

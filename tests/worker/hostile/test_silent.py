@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No task holds its worker by a peer that does not answer. Needs root: a network and a list of name servers of its own.
 
 Tasks may connect to name servers (docs/operate/sandbox.md), and one that drops what comes by TCP is common.

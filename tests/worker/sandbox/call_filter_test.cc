@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter is run here as the kernel would run it, on calls that nobody makes: so each rule is seen, on any machine.
 #include "worker/sandbox/call_filter.h"
 

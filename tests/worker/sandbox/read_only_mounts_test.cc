@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests what a task can do with a descriptor of a file of the worker, as the same unix user.
 #include "worker/sandbox/read_only_mounts.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process with the filter, as a confined task has it, and its gate in this process.
 #include "worker/sandbox/socket_gate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerAgent does a worker's work for its master. It accepts attempts, has them executed, reports their outcome,
 // serves and copies map outputs, and keeps and drops blocks. The master decides; the agent checks that an order is
 // possible and refuses it otherwise. It owns no socket, thread or file; it reaches them through the seams in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AgentParts holds the seams of the agent, which owns no socket, thread or file itself. Tests and simulated clusters
 // supply their own parts.
 #pragma once

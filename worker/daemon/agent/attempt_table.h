@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AttemptTable holds the attempts of a worker, from the master's order to the report of their outcome.
 //
 // A map attempt gets its directories, its executable and a process; when it is done, its run file is served and its end

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/agent/block_reporter.h"
 
 #include <kj/debug.h>

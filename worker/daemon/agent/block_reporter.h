@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockReporter reports the blocks on this node to the master. When a session begins, it sends the whole list and the
 // contents of the trash, some of which the master may want back. Then it sends each change; changes are gathered while
 // the previous call is under way. Changes that a broken session did not report are in the next session's list. A block

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ComputeGate controls when reduces go from copying to computing. While no more reduces are here than may compute at
 // once, each computes as soon as it has copied its input. Otherwise, or if the master says so, a reduce waits until the
 // master grants it a permit, in the order of the scheduler. The gate never lets more reduces in than may compute: if a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ControlServer is the capability through which the master calls the worker. It passes the calls on to a WorkerAgent.
 // Thread rule: the control thread.
 #pragma once

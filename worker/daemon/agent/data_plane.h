@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DataPlane is the agent's view of the daemon's bulk plane, which serves map outputs, copies them for reduces, and
 // replicates blocks. The real plane is in bulk_plane.h, and the plane for driven time in
 // tests/fakes/synthetic_worker.h. Thread rule: calls and callbacks are on the control thread; no callback comes from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executables fetches the executables of jobs from the file system once, checks them, and keeps them for later jobs.
 // Thread rule: the control thread; fetches run in a Background.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MasterSession is the worker's side of its link to the master. It registers, reports the worker's blocks and sends
 // heartbeats. It begins again by itself whenever the connection breaks or is silent for too long, or the master no
 // longer knows the worker. Attempts keep running meanwhile.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PeerWatch finds the workers that this worker cannot reach. To look at a peer, it connects to the port of the peer's
 // bulk server and closes the connection at once. It looks when the master asks for it, and a second time as soon as a
 // look has failed once, but never of its own accord. A peer to which a transfer could not connect is reported to the

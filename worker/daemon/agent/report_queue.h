@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReportQueue holds the reports that the master must receive, whatever happens to the connection. It keeps them in
 // order and sends each again on every new session, until the master has answered it. Thread rule: the control thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the jobs of a worker that give way when its disk fills up. Pure.
 //
 // A job answers for all its files on the disk except outputs that are served: their attempts have ended, so stopping

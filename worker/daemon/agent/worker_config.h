@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a worker daemon. Thread rule: filled once, then read only.
 #pragma once
 

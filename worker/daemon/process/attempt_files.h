@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AttemptFiles knows the places of the files of attempts, and makes and removes them.
 //
 //   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt

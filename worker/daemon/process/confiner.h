@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Confiner puts the task processes of a worker into the sandbox (worker/sandbox/sandbox.h). When it is made, it finds
 // out by trial which parts of the sandbox this machine supports: it starts a process that does nothing, first with
 // every part, and leaves out the parts that fail until a process starts.

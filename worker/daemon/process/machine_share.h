@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes what tasks get of a worker's machine where the options say auto: the memory of each (task.memory_limit) and
 // the number of slots (worker.map_slots, worker.reduce_slots).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orphans are descendants of task processes that left their process group (setsid) and outlived the task. This process
 // adopts orphans (PR_SET_CHILD_SUBREAPER), recognises them by a mark in the environment that they inherited, and ends
 // them. An orphan that scrubs its environment is not recognised. Thread rule: the control thread, unless a function

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProcessRunner runs attempts in processes of their job's executable (`EXECUTABLE --millrace-task`; descriptor 3 is the
 // channel of worker/task). A process runs one attempt at a time and stays warm for further attempts of its job, of
 // either kind. A process that fails, or whose attempt is killed, is not used again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Removals removes files and trees of any depth and size that tasks have left behind, on a thread of its own, so that
 // nobody waits for it. A tree is first moved aside within the same directory of tasks, so that it loses its name at
 // once; a worker that starts finds the trees that an earlier one has not removed. A tree that takes long gives way to

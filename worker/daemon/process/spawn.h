@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spawn starts a task process below a minder (worker/sandbox/minder.cc), which is its parent in place of the daemon.
 // User code that attacks its parent hits the minder, and so only its own task. The task leads a process group of its
 // own and dies with the minder. It has nothing of the daemon but descriptors 0 to 3 and a few variables of the daemon's

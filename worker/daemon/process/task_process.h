@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskProcess is one process of a job's executable on the event loop: its messages in both directions, and its end.
 // Thread rule: the control thread.
 #pragma once

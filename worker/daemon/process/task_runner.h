@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaskRunner separates the agent, which decides, from the code that executes attempts: processes (process_runner.h) or
 // a timer (tests/fakes/synthetic_worker.h). Thread rule: the control thread, for calls of the runner and of the
 // observer.

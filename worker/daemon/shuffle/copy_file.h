@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CopyFile is the file into which a reduce's segments are copied, many at once, each at a place of its own. The first
 // write creates the file and replaces anything at its path, so that no task can redirect the file elsewhere. Thread
 // rule: any thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FetchLimit sets the number of fetches of one reduce that may be in flight. It grows by one as long as each added
 // fetch raises the rate, and shrinks when an added fetch does not.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FetchMeter measures the network as the copies of one worker see it: the rate at which bytes arrive while the copies
 // wait for the network, and the share of their time that they wait. It measures each job and the worker as a whole.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FetchSchedule holds the state of a copy phase: for each map the place of its output, and whether the output waits, is
 // being fetched, rests after a failure, is here or is left out. It chooses the worker to ask next, and the maps to ask
 // for. It has no I/O and no clock of its own. Workers take turns; different reduces begin with different workers. After

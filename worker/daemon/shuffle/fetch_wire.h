@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wire format of a fetch of map outputs, on top of the frames of base/net.
 //
 // Request header: u32 job, u32 partition, varint count (1 to kMaxFetch), then for each map attempt varint map, varint

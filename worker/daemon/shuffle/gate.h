@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gate lets threads in until it is closed. Close waits until no thread is inside. Thread rule: any thread; Close must
 // not be called by a thread that is inside.
 #pragma once

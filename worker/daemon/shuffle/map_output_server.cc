@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/shuffle/map_output_server.h"
 
 #include <map>

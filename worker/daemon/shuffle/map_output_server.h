@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MapOutputServer serves segments of the run files that map attempts left on this worker, with sendfile. A fetch names
 // a job, a partition and a list of map attempts. The reply contains the segments as stored, one after the other, each
 // after its SegmentInfo; or a status in place of a segment (fetch_wire.h). A run file is open while a segment of it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies the whole output of a map attempt into a run file. It fetches the output from the worker that serves it
 // partition by partition, as reduces do (fetch_wire.h). Thread rule: a free function, any thread; it blocks on the
 // network and the disk.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/shuffle/reduce_copy.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReduceCopy is the copy phase of one reduce attempt, in the daemon. It fetches its partition of every map's output, in
 // parallel over workers and in batches per worker, into one file. Segments on this worker are not copied: the reduce
 // reads them in place, and checks them itself.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a ReduceCopy: its schedule, its file and its connections. reduce_copy.cc decides which outputs are
 // fetched and reports the outcome; segment_fetch.cc fetches them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The coroutines of a ReduceCopy, one for each worker to which it is connected.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes from their files. One file is
 // open at a time. Thread rule: one thread at a time; Step is for a disk thread.
 #pragma once

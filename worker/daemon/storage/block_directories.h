@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The directories of a worker's blocks (worker.block_directories), each on a disk of its own. Each except the worker's
 // own directory contains a mark, `<path>/block_directory`, with the worker's storage id and an id of the block
 // directory. The worker's own directory lists these ids and their paths in its file `block_directories` (lines of "<id>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockDisks decides whether a worker continues when one of the disks with its blocks fails. As long as enough disks
 // are left, the worker continues with them and reports the blocks on the failed disk as gone, so that they are copied
 // from other replicas. Otherwise, or if the failed disk contains the worker's own directory, the worker stops. Thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScrubSchedule chooses the block that is read next in search of rot, and the time. Pure.
 //
 //   the block that has not been read for the longest time is next

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CheckBlock reads one block. Scrubber reads every block of a store within the period, in search of rot that no reader
 // has met; ScrubSchedule chooses the order and the times. A bad block is reported at once. The scrubber takes only its
 // start from the wall clock, so when that clock is set, nothing is read earlier, later or twice. Thread rule: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StorageLock is the exclusive right to a worker's directory, and the directory's identity. The same directory is the
 // same node to the master, whatever its host is called today, and belongs to the cluster that it joined first. Thread
 // rule: one thread.

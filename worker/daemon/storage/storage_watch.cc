@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/storage/storage_watch.h"
 
 #include <fcntl.h>

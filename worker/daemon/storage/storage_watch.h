@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StorageWatch notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Nothing
 // else would show this, since open files still work. Thread rule: the control thread; it looks on `background`, which
 // should have no other work, since a dying disk may take long to answer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The channel between a worker daemon and a task process: framed Cap'n Proto messages (base/protocol/task.capnp) over a
 // socket pair. A frame is: u32 magic, u32 length in bytes, u32 crc32c of the message, then the message in its flat form
 // (whole words).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RecordNote keeps the position of a map in its input, in a small file that its task maps into memory, so that the
 // worker knows at which record the task's process died. The file is in one of two states: a record is under way, or
 // none is.

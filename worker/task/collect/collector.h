@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectors take the records that Map emits and write one run file (worker/task/run/run_file.h), with a sorted segment
 // for each reduce. Memory is bounded: when the buffers are full, their records are sorted and spilled to a run in the
 // scratch directory; Finish merges the spills. Keys and values are bytes here (the codecs are in client/api); a record

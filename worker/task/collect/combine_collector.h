@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CombineCollector folds values as they are emitted, for jobs with an associative Combine over a trivially copyable
 // Value.
 //

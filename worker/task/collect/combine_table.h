@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CombineTable holds one value for each key, and folds further values into that value as they come. It uses open
 // addressing with linear probing. A key of up to 16 bytes lies in its entry as two words, so that a comparison is two
 // loads; a longer key lies in an arena, and its hash in the entry.

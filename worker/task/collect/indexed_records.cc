@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/task/collect/indexed_records.h"
 
 #include "worker/task/collect/spill_set.h"

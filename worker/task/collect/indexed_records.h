@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IndexedRecords holds encoded records in the order in which they came, and an index of (partition, key prefix,
 // position), through which they are written in the order of a run. Records fill the memory from its front, the index
 // fills it from its back; the memory is full when they meet. Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of a run: by partition, then key bytes, then order of emission. Items are sorted in place. The sort does
 // not look at the keys as long as their first 8 bytes decide. It is a most-significant-digit radix sort (American flag:
 // McIlroy, Bostic, McIlroy, "Engineering radix sort", Computing Systems 1993). For items that agree in 8 bytes, it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeyArena keeps copies of keys at fixed addresses until Clear. Thread rule: one thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/task/collect/ordered_records.h"
 
 namespace millrace::map {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OrderedRecords holds records whose keys already rise within each partition, encoded as they lie in a run. Jobs that
 // emit in order (sorted input, a map that sorts its own output) need neither an index nor a sort.
 //

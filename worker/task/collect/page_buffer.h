@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PageBuffer owns zeroed pages from the kernel; they are huge pages if the kernel gives these. Memory that is never
 // touched costs nothing. Thread rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses the reduce for a key. The choice is the same on every machine and in every version, because a job's output
 // files depend on it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpillSet holds the runs that a collector spilled, in order of emission, and merges them into the final run. Thread
 // rule: one thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Codecs turn a combined value into the bytes of a run file and back. client/api supplies codecs for its value types;
 // VarintCodec is the codec of counts.
 #pragma once

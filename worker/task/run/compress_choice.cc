@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/task/run/compress_choice.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CompressChoice decides by CompressionPays, for each map of a task process, whether its run is compressed.
 // It measures the gain on a sample of the run's own first records, which it compresses and decompresses once.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups merges sorted segments (segment_merger.h) and cuts the records into groups of equal keys. The values of a key
 // come in the order of the segments (the order of the map tasks), so a job sees the same order in every run.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads the first 16 bytes of a key into two registers, without a branch on its length. Hashing, sorting and merging of
 // short keys start from these words.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run file contains the output of one map attempt (or of one spill), with a segment for each reduce.
 //
 // Segment: records in order of key bytes (equal keys together), or in any order with each key once. A record is `varint

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/task/run/segment_merger.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SegmentMerger returns the records of sorted segments as one sorted stream, with a loser tree (Knuth, TAOCP vol. 3,
 // 5.4.1). Equal keys come in the order of the segments. The tree contains and compares the first 16 bytes of each key;
 // only longer keys whose first 16 bytes agree are compared in full. Thread rule: one thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LEB128 varints on plain pointers, for the paths that handle every record; elsewhere use Encoder and Decoder of base.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/schedulers/policies/cp/random_problem.h"
 
 #include <algorithm>

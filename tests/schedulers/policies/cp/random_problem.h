@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws small problems for tests from a random engine. Times are a few ticks, so that reference.h can play them.
 #pragma once
 

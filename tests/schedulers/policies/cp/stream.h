@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays an open stream of jobs with deadlines to a policy in an engine, as in section 5 of Lim et al., but without
 // network and disks. Every task takes exactly the time that its job sets.
 #pragma once

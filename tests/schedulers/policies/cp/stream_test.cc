@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests how many jobs are late under each scheduler, in open streams of the paper's workloads, as far as list
 // scheduling can show it.
 #include "tests/schedulers/policies/cp/stream.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `fair` as tables: who gets the next slot.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `fair` and `fair+preempt` over random workloads: what has to hold whatever comes.
 #include <gtest/gtest.h>
 

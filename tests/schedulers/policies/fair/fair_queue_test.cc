@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FairQueue against its definition: shares by shares.h and order by a sort, after every one of many random changes.
 #include "schedulers/policies/fair/fair_queue.h"
 

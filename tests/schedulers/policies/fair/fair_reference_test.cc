@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FairOrder against FairReference, along random histories under random settings.
 #include <gtest/gtest.h>
 

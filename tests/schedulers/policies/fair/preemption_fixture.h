@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The base of the tests of `fair+preempt`. A pool waits 60 us for its minimum share and 100 us for its fair share
 // before others are preempted.
 #pragma once

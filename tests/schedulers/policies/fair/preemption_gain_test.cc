@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `fair+preempt` as tables: a task is killed only where somebody gains by it, and he is who gets the slot; times in us.
 #include <gtest/gtest.h>
 

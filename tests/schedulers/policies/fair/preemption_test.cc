@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `fair+preempt` as tables: when a pool gets slots of others, how many, and whose; times in us.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `fair+preempt` within pools as tables: jobs that hoard what is their pool's give way; times in us.
 #include <gtest/gtest.h>
 

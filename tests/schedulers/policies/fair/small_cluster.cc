@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/schedulers/policies/fair/small_cluster.h"
 
 #include <gtest/gtest.h>

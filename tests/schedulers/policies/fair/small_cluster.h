@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SmallCluster is an event loop around an engine, for tests of a scheduler's behaviour over time. Attempts succeed
 // after the time that their job sets; nothing fails.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StarvationWatch against its rule, in which every member is asked, after many random changes of a queue.
 #include "schedulers/policies/fair/starvation_watch.h"
 

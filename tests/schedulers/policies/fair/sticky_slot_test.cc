@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests fair sharing over time: slots that stick to a job, and how long a batch takes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Algorithm 3 by hand.
 #include "schedulers/policies/fresh/expected_map_slots.h"
 

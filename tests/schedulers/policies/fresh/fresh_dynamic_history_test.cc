@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fresh-dynamic when things go wrong: lost map outputs, and random histories with faults.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of jobs by what they have had of the cluster, by hand and along random changes.
 #include <gtest/gtest.h>
 

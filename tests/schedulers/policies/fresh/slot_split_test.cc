@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The static split against Algorithm 1 as it is printed and mended in docs/schedulers/policies.md#fresh, step by step.
 #include "schedulers/policies/fresh/slot_split.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random histories: every decision is that of the naive twin, no task is lost, and no node idles while its datacenter
 // has a task that it may run.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Local matches against a textbook method for single tasks and slots: as many of each row as can have slots beside
 // those that came before.
 #include "schedulers/policies/lsap/local_match.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans over the candidates against plans over all pending maps: what lsap_candidates.h guarantees, and what not.
 #include "schedulers/policies/lsap/lsap_candidates.h"
 

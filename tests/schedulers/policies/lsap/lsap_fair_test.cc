@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lsap-fair on a full cluster where one slot after the other frees: each time the cheapest of all maps by the formula
 // of lsap_fair.h, worked out again.
 #include <gtest/gtest.h>

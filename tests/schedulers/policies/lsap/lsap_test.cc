@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dl, lsap, lsap-uniform and lsap-fair as tables: the examples of docs/schedulers/policies.md#lsap.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The costs that reach the solver against formula 1, pair by pair, over random clusters, measurements and refusals.
 #include "schedulers/policies/lsap/transfer_costs.h"
 

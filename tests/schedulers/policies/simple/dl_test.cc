@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that dl decides as DlReference does, and that it passes on to +delay what has changed about nodes.
 #include "schedulers/policies/simple/dl.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fixture of tests of a WorkerAgent. The agent talks, over a pipe and under driven time, to a master that records
 // all calls.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests attempts without progress.
 #include <gmock/gmock.h>
 

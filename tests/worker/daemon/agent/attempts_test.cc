@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the way of map and reduce attempts through the agent.
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A task process that does what the path of a map's first input tells it to, well or badly, for tests of
 // process_runner.
 #include <fcntl.h>

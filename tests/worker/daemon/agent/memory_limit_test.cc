@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the numbers that task.memory_limit and the slots of a worker come to.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that what attempts write leaves the reserved bytes of the disk free.
 #include <fcntl.h>
 #include <fmt/format.h>

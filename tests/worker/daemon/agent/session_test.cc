@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests registration, heartbeats, reports and their repetition.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the worker's directory (lock and identity, files of attempts, executables) and its options.
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests a worker without processes, disks and sockets, as simulated clusters use it.
 #include <gmock/gmock.h>
 

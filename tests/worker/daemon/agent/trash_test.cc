@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the trash of a worker, for blocks that no file has.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/shuffle/fetch_schedule.h"
 
 #include <gmock/gmock.h>

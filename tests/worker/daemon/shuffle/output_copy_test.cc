@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole outputs, copied between real servers on loopback.
 #include "worker/daemon/shuffle/output_copy.h"
 

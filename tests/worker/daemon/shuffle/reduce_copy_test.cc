@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests copies between real servers on loopback.
 #include "worker/daemon/shuffle/reduce_copy.h"
 

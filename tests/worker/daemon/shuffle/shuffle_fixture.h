@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Workers with real bulk servers, run files of known content, and the reports of a copy. Thread rule: the test's
 // thread; Told accepts callbacks from any thread.
 #pragma once

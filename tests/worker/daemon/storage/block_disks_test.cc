@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the directories of blocks: which ones a worker accepts, and what it does when the disk of one fails.
 #include "worker/daemon/storage/block_disks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/storage/scrub_schedule.h"
 
 #include <gtest/gtest.h>

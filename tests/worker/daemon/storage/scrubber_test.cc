@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests the scrubber under driven time, over blocks on a real disk.
 #include "worker/daemon/storage/scrubber.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/task/channel/record_note.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EncodeRecords returns the bytes of a segment that contains `records`, in their order (worker/task/run/run_file.h).
 #pragma once
 
