@@ -1,10 +1,9 @@
 #include "base/console/progress.h"
 
-#include <sys/ioctl.h>
-
 #include <algorithm>
 #include <cstdio>
 
+#include "base/console/table.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -15,11 +14,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kBarPause{200};
 constexpr std::chrono::seconds kLinePause{5};
-
-std::size_t TerminalWidth(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
 
 }  // namespace
 

@@ -48,8 +48,13 @@ int RunMv(const Args& args, const FsContext& context) {
   Args sources = arguments.operands();
   const std::string target = sources.back();
   sources.pop_back();
+  if (const Status checked = CheckPaths(arguments.operands()); !checked.ok()) {
+    console::SayError(context.console, "fs mv", checked);
+    return console::kWrongUsage;
+  }
   return WithClient(context, "mv", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
+    MILLRACE_TRY(CheckParent(client, to));
     MILLRACE_ASSIGN(const std::vector<std::string> all, ExpandPatterns(client, sources));
     if (all.size() > 1 || target.ends_with('/')) {
       const Result<FileStatus> found = client.Stat(to);

@@ -2,6 +2,9 @@
 
 #include <vector>
 
+#include "base/text.h"
+#include "dfs/wire/path.h"
+
 namespace millrace::dfs {
 namespace {
 
@@ -30,6 +33,18 @@ std::string JoinPath(std::string_view directory, std::string_view name) {
 std::string LastName(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   return std::string(path.substr(path.rfind('/') + 1));
+}
+
+Status CheckParent(DfsClient& client, const std::string& canonical) {
+  const std::string parent(ParentPath(canonical));
+  const Result<FileStatus> there = client.Stat(parent);
+  if (there.status().code() == StatusCode::kNotFound) {
+    return NotFound(Quote(canonical) + ": there is no directory " + Quote(parent) +
+                    " to put it into; `millrace fs mkdir` makes it");
+  }
+  if (there.ok() && !there->directory)
+    return Invalid(Quote(canonical) + ": " + Quote(parent) + " is a file, not a directory");
+  return there.status();
 }
 
 Status Walk(DfsClient& client, const std::string& path, const std::function<Status(const FileStatus&)>& visit) {
