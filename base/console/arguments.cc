@@ -149,6 +149,13 @@ Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, 
 }
 
 Status Arguments::UnknownOption(const std::string& option) const {
+  // The options of the program, as client/cli/cli.cc reads them.
+  for (const std::string_view leading : {"--master", "--wait", "--tls", "--version"}) {
+    if (settings_ == nullptr && option.substr(0, option.find('=')) == leading) {
+      return Invalid("option " + Quote(option) + " stands before the command, as in: millrace " + std::string(leading) +
+                     (leading == "--version" ? "" : " ... " + verb_));
+    }
+  }
   std::vector<std::string> known;
   for (const CLI::Option* declared : app_.get_options()) {
     for (const std::string& name : declared->get_lnames()) known.push_back("--" + name);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/local_place.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -86,13 +87,20 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
   verbs.insert(verbs.end(), more.begin(), more.end());
   verbs.push_back(
       {"completion",
-       "print a script that completes commands in bash",
+       "print a script that completes commands in bash, zsh or fish",
        [verbs](const Invocation& invocation, const Words& args) { return CompletionCommand(invocation, args, verbs); },
-       {"bash"}});
+       {"bash", "zsh", "fish"}});
   return verbs;
 }
 
 namespace {
+
+// Whether the command does nothing without a cluster, whatever its options.
+bool NeedsCluster(const Words& words) {
+  constexpr std::string_view kVerbs[] = {"run", "job", "fs", "cluster", "node", "whoami"};
+  return !words.empty() && std::ranges::find(kVerbs, words[0]) != std::end(kVerbs) &&
+         std::ranges::none_of(words, AsksForHelp);
+}
 
 int RunWords(Invocation defaults, const Words& words, const std::vector<Verb>& more) {
   const Result<Words> rest = ReadLeadingOptions(words, &defaults);
@@ -104,6 +112,12 @@ int RunWords(Invocation defaults, const Words& words, const std::vector<Verb>& m
   if (!rest->empty() && (*rest)[0] == "--version") {
     console::Printer(defaults.console) << "millrace " << kVersion << "\n";
     return kDone;
+  }
+  if (NeedsCluster(*rest) && !defaults.tls.empty() && LookAtLocal(defaults.tls) != LocalKind::kDirectory) {
+    return defaults.Fail("command line",
+                         Invalid("there is no directory " + Quote(defaults.tls) +
+                                 " with certificates; --tls or MILLRACE_TLS names it, and `millrace ca` makes them"),
+                         kWrongUsage);
   }
   // Programs that commands start, such as jobs, find it there.
   if (!defaults.tls.empty()) ::setenv(tls::kTlsEnvironment, defaults.tls.c_str(), 1);

@@ -176,11 +176,6 @@ class VerbsTest(unittest.TestCase):
         _, error = self.cluster.run("scheduler", "set", "fairr+delay", status=2)
         self.assertTrue(error.startswith(b'millrace: scheduler set: no scheduler is called "fairr"; ') and error.endswith(b"; did you mean fair?\n"), error)
 
-    def test_completion_is_bash(self):
-        script = self.ask("completion", "bash")
-        check = subprocess.run(["bash", "-c", script.decode() + "\nCOMP_WORDS=(millrace fs s); COMP_CWORD=2; f=$(complete -p millrace | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f; echo ${COMPREPLY[@]}"], capture_output=True)
-        self.assertEqual(set(check.stdout.split()), {b"stat", b"setrep", b"safemode"}, check.stderr)
-
 
 class Memory(unittest.TestCase):
     def test_masters_and_simulations_ask_for_huge_pages(self):

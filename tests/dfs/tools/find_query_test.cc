@@ -177,7 +177,7 @@ TEST_F(FindVerbTest, CountAndDuAsHadoopHasThem) {
   EXPECT_EQ(Run({"count", "-h", "-v", "/a/s"}).out,
             " DIRECTORIES        FILES              BYTES PATH\n"
             "           1            1              2 KiB /a/s\n");
-  for (const char* how : {"-sh", "-hs"}) EXPECT_NE(Run({"du", how, "/a"}).out.find("2 KiB"), std::string::npos);
+  for (const char* how : {"-sh", "-hs"}) EXPECT_NE(Run({"du", how, "/a/s"}).out.find("2 KiB"), std::string::npos);
   const Ran total = Run({"du", "-c", "/a"});
   EXPECT_EQ(std::count(total.out.begin(), total.out.end(), '\n'), 3) << total.out;
   EXPECT_NE(total.out.find("2049          6147         2  total\n"), std::string::npos) << total.out;
