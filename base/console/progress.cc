@@ -127,8 +127,10 @@ void Progress::Finish(bool ok) {
   line_.Clear();
   if (!ok) return;
   const std::uint64_t files = files_;
+  constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;  // the rate of less says nothing
+  const std::string rate = bytes_ < kTellingBytes ? "" : " (" + FormatRate(bytes_, Elapsed()) + ")";
   SayLine(console_, what_ + ": " + std::to_string(files) + (files == 1 ? " file, " : " files, ") + FormatBytes(bytes_) +
-                        " in " + FormatDuration(Elapsed()) + " (" + FormatRate(bytes_, Elapsed()) + ")");
+                        " in " + FormatDuration(Elapsed()) + rate);
 }
 
 }  // namespace millrace::console

@@ -112,6 +112,7 @@ std::string LeftOutRecords(const JobStatus& status) {
 std::string LeftOutLines(const JobStatus& status) { return LeftOutMaps(status) + LeftOutRecords(status); }
 
 std::string Summary(const JobStatus& status) {
+  constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;  // the rate of less says nothing
   const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
   std::string text = ToText(status.job) + " " + std::string(ToString(status.state)) + " in " + FormatDuration(time) +
                      ": " + Quote(status.output) + "\n";
@@ -135,7 +136,9 @@ std::string Summary(const JobStatus& status) {
   text += LeftOutLines(status);
   text += "  read " + FormatBytes(status.bytes_read) + ", shuffled " + FormatBytes(status.bytes_shuffled) +
           ", written " + FormatBytes(status.bytes_written) + "\n";
-  if (has_input) text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
+  if (status.input_bytes >= kTellingBytes) text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
+  if (status.deadline != 0 && status.ended > status.deadline)
+    text += "  ended " + FormatDuration(status.ended - status.deadline) + " after its deadline\n";
   return text;
 }
 

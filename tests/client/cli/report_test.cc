@@ -78,6 +78,17 @@ TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   EXPECT_NE(text.find("8 at their data"), std::string::npos) << text;
 }
 
+TEST(ReportTest, AMissedDeadlineIsTold) {
+  JobStatus status = Running(1, 1, 1);
+  status.state = JobState::kSucceeded;
+  status.ended = 1010 * kSecond;
+  EXPECT_EQ(Summary(status).find("deadline"), std::string::npos) << "it had none";
+  status.deadline = 1010 * kSecond;
+  EXPECT_EQ(Summary(status).find("deadline"), std::string::npos);
+  status.deadline = 1007 * kSecond;
+  EXPECT_NE(Summary(status).find("  ended 3 s after its deadline\n"), std::string::npos) << Summary(status);
+}
+
 TEST(ReportTest, NothingIsSaidOfTheInputOfAJobThatReadsNone) {
   JobStatus status = Running(0.5, 0, 0);
   EXPECT_EQ(BarLine(status, 10 * kSecond).find("B/s"), std::string::npos) << BarLine(status, 10 * kSecond);
