@@ -156,11 +156,17 @@ Status Arguments::UnknownOption(const std::string& option) const {
                      (leading == "--version" ? "" : " ... " + verb_));
     }
   }
+  constexpr std::string_view kOfLocal[] = {"--workers", "--racks", "--datacenters", "--scheduler", "--set", "--keep"};
+  const std::string name = option.substr(0, option.find('='));
+  if (verb_ == "local run" && std::ranges::find(kOfLocal, name) != std::end(kOfLocal)) {
+    return Invalid("option " + Quote(option) +
+                   " is the cluster's, and stands before the word run, as in: millrace local " + name + " ... run");
+  }
   std::vector<std::string> known;
   for (const CLI::Option* declared : app_.get_options()) {
-    for (const std::string& name : declared->get_lnames()) known.push_back("--" + name);
+    for (const std::string& known_name : declared->get_lnames()) known.push_back("--" + known_name);
   }
-  const std::optional<std::string> nearest = Nearest(option.substr(0, option.find('=')), known);
+  const std::optional<std::string> nearest = Nearest((one_dash_ && !name.starts_with("--") ? "-" : "") + name, known);
   return Invalid("unknown option " + Quote(option) + "; " + (nearest ? "did you mean " + *nearest + "?" : Hint()));
 }
 

@@ -39,6 +39,12 @@ Status CheckAddress(const std::string& master) {
     const std::size_t colon = one.rfind(':');
     if (colon == one.npos || colon == 0 || colon + 1 == one.size())
       return Invalid("the master " + Quote(master) + " is not HOST:PORT (--master or MILLRACE_MASTER names it)");
+    const std::string_view port = one.substr(colon + 1);
+    constexpr std::string_view kHighest = "65535";
+    const bool number = port.find_first_not_of("0123456789") == port.npos;
+    if (number && (port.size() > kHighest.size() || (port.size() == kHighest.size() && port > kHighest)))
+      return Invalid("the master " + Quote(master) +
+                     " has a port above 65535 (--master or MILLRACE_MASTER names it; masters have 7700 by default)");
   }
   return Status::Ok();
 }
@@ -113,10 +119,11 @@ int RunWords(Invocation defaults, const Words& words, const std::vector<Verb>& m
     console::Printer(defaults.console) << "millrace " << kVersion << "\n";
     return kDone;
   }
-  if (NeedsCluster(*rest) && !defaults.tls.empty() && LookAtLocal(defaults.tls) != LocalKind::kDirectory) {
+  if (NeedsCluster(*rest) && !defaults.tls.empty() && LookAtLocal(defaults.tls + "/ca.pem") == LocalKind::kNothing) {
     return defaults.Fail("command line",
-                         Invalid("there is no directory " + Quote(defaults.tls) +
-                                 " with certificates; --tls or MILLRACE_TLS names it, and `millrace ca` makes them"),
+                         Invalid(Quote(defaults.tls) +
+                                 " is no directory with ca.pem, cert.pem and key.pem; --tls or MILLRACE_TLS names it, "
+                                 "and `millrace ca` makes them"),
                          kWrongUsage);
   }
   // Programs that commands start, such as jobs, find it there.

@@ -138,7 +138,10 @@ class Waiter {
     const bool asked = console_.in_is_terminal && console_.err_is_terminal;
     line_.Clear();
     const Answer answer = asked ? Ask() : Answer::kKill;
-    if (answer == Answer::kGoOn) return std::nullopt;
+    if (answer == Answer::kGoOn) {
+      console::SayLine(console_, ToText(job_) + " goes on, and is waited for");
+      return std::nullopt;
+    }
     if (answer == Answer::kLeave) {
       console::SayLine(console_, ToText(job_) + " goes on; follow it with: millrace job wait " + ToText(job_));
       return Waited{std::nullopt, kFailed};

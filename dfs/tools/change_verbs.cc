@@ -84,7 +84,9 @@ int RunSetrep(const Args& args, const FsContext& context) {
   std::uint32_t replicas = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), replicas);
   if (error != std::errc() || end != text.data() + text.size() || replicas < 1 || replicas > 64) {
-    console::SayError(context.console, "fs setrep", Invalid(Quote(text) + " is not a number of replicas from 1 to 64"));
+    console::SayError(context.console, "fs setrep",
+                      Invalid(Quote(text) + " is not a number of replicas from 1 to 64, which "
+                                            "stands before the paths"));
     return console::kWrongUsage;
   }
   return ForEachMatch(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {

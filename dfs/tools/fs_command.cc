@@ -1,5 +1,6 @@
 #include "dfs/tools/fs_command.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/console/arguments.h"
@@ -109,8 +110,11 @@ int RunFsCommand(const std::vector<std::string>& args, const FsContext& context)
   for (const FsVerb& verb : FsVerbs()) {
     if (verb.name == args[0]) return verb.run({args.begin() + 1, args.end()}, context);
   }
-  // Hadoop's verbs have a dash in front.
-  SayError(context.console, "fs", console::UnknownVerb(args[0].substr(args[0].starts_with('-')), names, kSynonyms));
+  const std::string word = args[0].substr(args[0].starts_with('-'));  // Hadoop's verbs have a dash in front
+  const bool only_dash = std::ranges::find(names, word) != names.end();
+  SayError(context.console, "fs",
+           only_dash ? Invalid("no command " + Quote(args[0]) + "; did you mean " + word + "?")
+                     : console::UnknownVerb(word, names, kSynonyms));
   return console::kWrongUsage;
 }
 

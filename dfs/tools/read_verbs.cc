@@ -15,7 +15,8 @@ namespace {
 
 Status Print(DfsClient& client, const std::string& path, std::uint64_t last, const FsContext& context) {
   MILLRACE_ASSIGN(const FileStatus file, client.Stat(path));
-  if (file.directory) return Invalid(Quote(path) + ": is a directory");
+  if (file.directory)
+    return Invalid(Quote(path) + ": is a directory; name files, as a pattern such as /* behind it does");
   const std::uint64_t from = file.length > last ? file.length - last : 0;
   const auto write = [&](std::string_view bytes) { return console::WriteOut(context.console.out, bytes); };
   return CopyOut(client, file, from, write, nullptr, nullptr);

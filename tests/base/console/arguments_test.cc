@@ -231,6 +231,13 @@ TEST(ArgumentsTest, SizesForPeopleTakeTheLetterOfTheHelp) {
   EXPECT_NE(help.said.find("-h,-H,--human"), std::string::npos) << help.said;
 }
 
+TEST(ArgumentsTest, AnOptionInAWrongPlaceIsToldWhereItStands) {
+  Foreign leading;
+  EXPECT_EQ(leading.Parse({"--master=a:1"}), 2);
+  EXPECT_NE(leading.said.find("stands before the command, as in: millrace --master ... try"), std::string::npos)
+      << leading.said;
+}
+
 TEST(ArgumentsTest, AnUnknownVerbIsTakenForASynonymBeforeALikeWord) {
   const std::vector<std::string> verbs{"fs", "run"};
   constexpr Synonym kSynonyms[] = {{"ps", "job list"}};

@@ -96,6 +96,7 @@ TEST_F(FindVerbTest, ListsWhatIsAtAndBelow) {
   Refuses(1, {"find", "/none"}, {"/none"});
   Refuses(2, {"find", "/in", "-size", "big"}, {"-size", "\"big\""});
   Refuses(2, {"find", "/in", "-delete"}, {"-delete"});
+  Refuses(2, {"find", "/in", "-nam", "x"}, {"did you mean --name?"});
   Refuses(2, {"find", "in"}, {"\"in\"", "begins with /"});
 }
 
@@ -245,7 +246,7 @@ TEST_F(FindVerbTest, HeadAndTailCountAsCoreutilsDo) {
 }
 
 TEST_F(FindVerbTest, WordsOfOtherProgramsAreKnown) {
-  Refuses(2, {"-ls", "/"}, {"\"ls\""});
+  Refuses(2, {"-ls", "/"}, {"no command \"-ls\"; did you mean ls?"});
   Refuses(2, {"touchz", "/a"}, {"did you mean touch?"});
   Refuses(2, {"-copyFromLocal", "a", "/a"}, {"did you mean put?"});
   Refuses(2, {"rmdir", "/a"}, {"did you mean rm -r?"});
