@@ -68,7 +68,7 @@ Listing<JobStatus> Fields(const Waits& waits, Micros now) {
       {"maps", {"MAPS", 8}, phase(&JobStatus::maps), fraction(&JobStatus::maps)},
       {"reduces", {"REDUCES", 8}, phase(&JobStatus::reduces), fraction(&JobStatus::reduces)},
       {"name", {"NAME", kAlways, 10}, text(&JobStatus::name), {}},
-      {"why", {"WHY IT WAITS", 5, 20}, [&waits](Status job) { return FirstWait(job, waits); }, {}},
+      {"why", {"WHY IT WAITS", 5, 36}, [&waits](Status job) { return FirstWait(job, waits); }, {}},
   });
 }
 

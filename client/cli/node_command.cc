@@ -143,7 +143,7 @@ Listing<job::Node> Fields() {
       {"name", {"NAME", 9, 8}, [](Node node) { return node.name; }, {}},
       {"state", {"STATE", kAlways, 15}, State, {}},
       {"address", {"ADDRESS", 10}, [](Node node) { return node.host + ":" + std::to_string(node.port); }, {}},
-      {"datacenter", {"DATACENTER", 1, 8}, [](Node node) { return node.datacenter; }, {}},
+      {"datacenter", {"DATACENTER", 1}, [](Node node) { return node.datacenter; }, {}},
       {"rack", {"RACK", 2, 8}, [](Node node) { return node.rack; }, {}},
       {"maps",
        {"MAPS", 8},
@@ -238,8 +238,8 @@ int ListNodes(const Invocation& invocation, const Words& args) {
   arguments.Flag("--json", &json, "print one JSON array");
   listing.Declare(
       arguments,
-      "node, name, state, address, datacenter, rack, maps, reduces, blocks, used, free, sandbox, heard, and "
-      "with --wide alone version, capacity, trash, to-move");
+      "node, name, state, address, datacenter, rack, maps, reduces, blocks, used, free, sandbox, heard; also "
+      "version, capacity, trash, to-move, which --wide shows");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Listing<job::Node> fields = Fields();
   if (const Status checked = fields.Check(listing); !checked.ok())

@@ -62,6 +62,7 @@ class TerminalTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster(workers=2, racks=2, settings=FAST)
         cls.cluster.__enter__()
+        cls.cluster.start_worker(2, settings=["worker.name=one-with-a-name"])
         cls.cluster.run("fs", "put", "-", "/in/a b", input=b"some words\n")
         cls.cluster.run("fs", "put", "-", "/in/$(touch ran)", input=b"words\n")
         cls.cluster.run("run", "wordcount", "/in/a b", "-o", "/out", "--name", "a name of a job that is as long as people make them")
@@ -236,7 +237,7 @@ class TerminalTest(unittest.TestCase):
                 self.assertEqual(set(self.offers(shell, line)), expected)
         with self.subTest(shell=shell, what="jobs and nodes"):
             self.assertLessEqual(live, set(self.offers(shell, "millrace job kill ")))
-            self.assertLessEqual({"1", "2"}, set(self.offers(shell, "millrace node decommission ")))
+            self.assertLessEqual({"1", "2", "one-with-a-name"}, set(self.offers(shell, "millrace node decommission ")))
         with self.subTest(shell=shell, what="an option's value in the same word"):
             self.assertEqual({word.rpartition("=")[2] for word in self.offers(shell, "millrace job list --state=r")}, {"running"})
         with self.subTest(shell=shell, what="names are text"):
