@@ -167,6 +167,12 @@ class VerbsTest(unittest.TestCase):
         self.assertNotIn(f"node=n{number}\n", history)
         self.ask("node", "recommission", number)
 
+    def test_an_input_of_this_machine_gets_a_hint(self):
+        _, error = self.cluster.run("run", "wordcount", self.cluster.path("text"), "-o", "/hinted", status=1)
+        self.assertIn(b"no such file or directory; the inputs are paths of the cluster: `millrace fs put` stores", error)
+        _, error = self.cluster.run("run", "wordcount", "/nowhere/at/all", "-o", "/hinted", status=1)
+        self.assertNotIn(b"fs put", error)
+
     def test_schedulers(self):
         self.assertIn(b"fifo", self.ask("scheduler", "list"))
         self.assertIn(b"fifo", self.ask("scheduler", "show"))
