@@ -142,7 +142,7 @@ class TerminalTest(unittest.TestCase):
         status, text = waiting.end()
         self.assertEqual(status, 1)
         self.assertIn(f"job{job} goes on; follow it with: millrace job wait job{job}", text)
-        self.assertEqual(json.loads(self.cluster.run("job", "status", "--json", job)[0])["state"], "running")
+        self.assertIn(json.loads(self.cluster.run("job", "status", "--json", job)[0])["state"], ("waiting", "running"))
         waiting = self.at(80, "job", "wait", job)
         waiting.until(f"job{job} ".encode())
         waiting.type(b"\x03")
