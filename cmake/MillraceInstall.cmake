@@ -13,6 +13,13 @@ install(TARGETS millrace millrace-minder millrace-launch ${jobs}
 install(PROGRAMS examples/load/dfsio COMPONENT runtime
         DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
 install(TARGETS millrace-generate millrace-experiments COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+foreach(old millrace-minder millrace-launch ${jobs})
+  file(REMOVE ${PROJECT_BINARY_DIR}/bin/${old})  # of a build from when the jobs were there
+endforeach()
+foreach(name millrace millrace-generate millrace-experiments dfsio)
+  file(CREATE_LINK ../libexec/${name} ${PROJECT_BINARY_DIR}/bin/${name} SYMBOLIC)
+endforeach()
 file(RELATIVE_PATH program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBEXECDIR}/millrace/millrace)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/install)
 file(CREATE_LINK ${program} ${PROJECT_BINARY_DIR}/install/millrace SYMBOLIC)

@@ -17,6 +17,10 @@ else()
   install(DIRECTORY ${manual}/ COMPONENT runtime DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1.gz")
   install(FILES ${manual}/completion.bash COMPONENT runtime
           DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions RENAME millrace)
+  install(FILES ${manual}/completion.zsh COMPONENT runtime
+          DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/vendor-completions RENAME _millrace)
+  install(FILES ${manual}/completion.fish COMPONENT runtime
+          DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d RENAME millrace.fish)
 endif()
 
 install(FILES README.md COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -83,6 +83,11 @@ void Arguments::Number(const std::string& names, double* field, double least, do
   AddNumber(app_, names, field, least, most, "a number", one_line);
 }
 
+void Arguments::Human(bool* field) {
+  app_.set_help_flag("--help", "Print this help message and exit");
+  Flag("-h,-H,--human", field, "show sizes as in 1.5 MiB");
+}
+
 void Arguments::Settings(OptionSet* options) {
   settings_ = options;
   Text("--config", &config_, "TOML file with options");
@@ -106,14 +111,30 @@ std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const 
   return std::nullopt;
 }
 
+std::vector<std::string> Arguments::WithTwoDashes(const std::vector<std::string>& words) const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i];
+    if (word.size() > 2 && word[0] == '-' && word[1] != '-' && app_.get_option_no_throw("-" + word) != nullptr)
+      word.insert(0, "-");
+    const CLI::Option* option = word.starts_with("--") ? app_.get_option_no_throw(word) : nullptr;
+    const bool takes_value = option != nullptr && option->get_expected_min() > 0;
+    if (takes_value && i + 1 < words.size()) word += "=" + words[++i];
+    out.push_back(std::move(word));
+  }
+  return out;
+}
+
 Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, std::size_t most) {
   // Only arguments before "--" can be options.
   const auto mark = std::find(args.begin(), args.end(), "--");
-  std::vector<std::string> reversed(std::make_reverse_iterator(mark), args.rend());
-  app_.parse(reversed);
+  std::vector<std::string> words(args.begin(), mark);
+  if (one_dash_) words = WithTwoDashes(words);
+  std::reverse(words.begin(), words.end());
+  app_.parse(words);
   operands_ = app_.remaining();
   for (const std::string& operand : operands_) {
-    if (operand.size() > 1 && operand[0] == '-') return UnknownOption(operand);
+    if (operand.size() > 1 && operand[0] == '-' && !(dashed_ && dashed_(operand))) return UnknownOption(operand);
   }
   if (mark != args.end()) operands_.insert(operands_.end(), mark + 1, args.end());
   const std::string usage = "; usage: millrace " + verb_ +
@@ -129,11 +150,24 @@ Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, 
 }
 
 Status Arguments::UnknownOption(const std::string& option) const {
+  // The options of the program, as client/cli/cli.cc reads them.
+  for (const std::string_view leading : {"--master", "--wait", "--tls", "--version"}) {
+    if (settings_ == nullptr && option.substr(0, option.find('=')) == leading) {
+      return Invalid("option " + Quote(option) + " stands before the command, as in: millrace " + std::string(leading) +
+                     (leading == "--version" ? "" : " ... " + verb_));
+    }
+  }
+  constexpr std::string_view kOfLocal[] = {"--workers", "--racks", "--datacenters", "--scheduler", "--set", "--keep"};
+  const std::string name = option.substr(0, option.find('='));
+  if (verb_ == "local run" && std::ranges::find(kOfLocal, name) != std::end(kOfLocal)) {
+    return Invalid("option " + Quote(option) +
+                   " is the cluster's, and stands before the word run, as in: millrace local " + name + " ... run");
+  }
   std::vector<std::string> known;
   for (const CLI::Option* declared : app_.get_options()) {
-    for (const std::string& name : declared->get_lnames()) known.push_back("--" + name);
+    for (const std::string& known_name : declared->get_lnames()) known.push_back("--" + known_name);
   }
-  const std::optional<std::string> nearest = Nearest(option.substr(0, option.find('=')), known);
+  const std::optional<std::string> nearest = Nearest((one_dash_ && !name.starts_with("--") ? "-" : "") + name, known);
   return Invalid("unknown option " + Quote(option) + "; " + (nearest ? "did you mean " + *nearest + "?" : Hint()));
 }
 
@@ -142,12 +176,15 @@ std::string Arguments::Hint() const {
   return "options are given as --set NAME=VALUE or in --config FILE (millrace " + verb_ + " --help lists them)";
 }
 
-Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs) {
+Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs, std::span<const Synonym> synonyms) {
+  const std::string no = "no command " + Quote(word) + "; ";
+  for (const Synonym& synonym : synonyms) {
+    if (synonym.word == word) return Invalid(no + "did you mean " + std::string(synonym.meant) + "?");
+  }
   std::string all;
   for (const std::string& verb : verbs) all += (all.empty() ? "" : ", ") + verb;
   const std::optional<std::string> nearest = Nearest(word, verbs);
-  return Invalid("no command " + Quote(word) + "; " +
-                 (nearest ? "did you mean " + *nearest + "?" : "there are " + all));
+  return Invalid(no + (nearest ? "did you mean " + *nearest + "?" : "there are " + all));
 }
 
 }  // namespace millrace::console

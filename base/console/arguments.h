@@ -7,9 +7,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/console/console.h"
@@ -42,6 +45,12 @@ class Arguments {
   void Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
                const std::string& one_line);
   void Number(const std::string& names, double* field, double least, double most, const std::string& one_line);
+  // Declares -h, -H and --human: sizes as people read them. As in ls, du and df, -h is then not the help.
+  void Human(bool* field);
+  // Lets an operand begin with a dash if `fits` returns true for it, as a mode such as -x does.
+  void DashedOperands(std::function<bool(std::string_view)> fits) { dashed_ = std::move(fits); }
+  // Lets long options have one dash, and their values begin with one, as find takes them: -size -10M.
+  void OneDash() { one_dash_ = true; }
 
   // Declares the command line of a daemon: `--config FILE`, and `--set NAME=VALUE`, which may be given more than once.
   // Parse sets `options` from the file first and from --set then; --help lists them. Requires: `options` outlives this
@@ -58,6 +67,8 @@ class Arguments {
  private:
   [[nodiscard]] std::string Footer() const;
   Status Read(const std::vector<std::string>& args, std::size_t least, std::size_t most);
+  // Returns the words with two dashes before long options and their values behind "=". Requires: OneDash.
+  [[nodiscard]] std::vector<std::string> WithTwoDashes(const std::vector<std::string>& words) const;
   [[nodiscard]] Status UnknownOption(const std::string& option) const;
   [[nodiscard]] std::string Hint() const;
 
@@ -68,11 +79,20 @@ class Arguments {
   OptionSet* settings_ = nullptr;
   std::string config_;  // of Settings
   std::vector<std::string> pairs_;
+  std::function<bool(std::string_view)> dashed_;
+  bool one_dash_ = false;
   CLI::App app_;
   std::vector<std::string> operands_;
 };
 
-// Returns the failure for an unknown word where a tree of commands branches: "no verb "nonsense"; did you mean ...".
-[[nodiscard]] Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs);
+// A word that other programs have for a command, and the command here.
+struct Synonym {
+  std::string_view word, meant;
+};
+
+// Returns the failure for an unknown word where a tree of commands branches: "no command "nonsense"; did you mean ...".
+// A synonym counts before a verb that is only spelt alike.
+[[nodiscard]] Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs,
+                                 std::span<const Synonym> synonyms = {});
 
 }  // namespace millrace::console

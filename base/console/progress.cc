@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/console/progress.h"
 
-#include <sys/ioctl.h>
-
 #include <algorithm>
 #include <cstdio>
 
+#include "base/console/table.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -16,11 +15,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kBarPause{200};
 constexpr std::chrono::seconds kLinePause{5};
-
-std::size_t TerminalWidth(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
 
 }  // namespace
 
@@ -134,8 +128,10 @@ void Progress::Finish(bool ok) {
   line_.Clear();
   if (!ok) return;
   const std::uint64_t files = files_;
+  constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;  // the rate of less says nothing
+  const std::string rate = bytes_ < kTellingBytes ? "" : " (" + FormatRate(bytes_, Elapsed()) + ")";
   SayLine(console_, what_ + ": " + std::to_string(files) + (files == 1 ? " file, " : " files, ") + FormatBytes(bytes_) +
-                        " in " + FormatDuration(Elapsed()) + " (" + FormatRate(bytes_, Elapsed()) + ")");
+                        " in " + FormatDuration(Elapsed()) + rate);
 }
 
 }  // namespace millrace::console

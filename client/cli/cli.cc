@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/local_place.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -39,6 +40,12 @@ Status CheckAddress(const std::string& master) {
     const std::size_t colon = one.rfind(':');
     if (colon == one.npos || colon == 0 || colon + 1 == one.size())
       return Invalid("the master " + Quote(master) + " is not HOST:PORT (--master or MILLRACE_MASTER names it)");
+    const std::string_view port = one.substr(colon + 1);
+    constexpr std::string_view kHighest = "65535";
+    const bool number = port.find_first_not_of("0123456789") == port.npos;
+    if (number && (port.size() > kHighest.size() || (port.size() == kHighest.size() && port > kHighest)))
+      return Invalid("the master " + Quote(master) +
+                     " has a port above 65535 (--master or MILLRACE_MASTER names it; masters have 7700 by default)");
   }
   return Status::Ok();
 }
@@ -87,13 +94,20 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
   verbs.insert(verbs.end(), more.begin(), more.end());
   verbs.push_back(
       {"completion",
-       "print a script that completes commands in bash",
+       "print a script that completes commands in bash, zsh or fish",
        [verbs](const Invocation& invocation, const Words& args) { return CompletionCommand(invocation, args, verbs); },
-       {"bash"}});
+       {"bash", "zsh", "fish"}});
   return verbs;
 }
 
 namespace {
+
+// Whether the command does nothing without a cluster, whatever its options.
+bool NeedsCluster(const Words& words) {
+  constexpr std::string_view kVerbs[] = {"run", "job", "fs", "cluster", "node", "whoami"};
+  return !words.empty() && std::ranges::find(kVerbs, words[0]) != std::end(kVerbs) &&
+         std::ranges::none_of(words, AsksForHelp);
+}
 
 int RunWords(Invocation defaults, const Words& words, const std::vector<Verb>& more) {
   const Result<Words> rest = ReadLeadingOptions(words, &defaults);
@@ -105,6 +119,13 @@ int RunWords(Invocation defaults, const Words& words, const std::vector<Verb>& m
   if (!rest->empty() && (*rest)[0] == "--version") {
     console::Printer(defaults.console) << "millrace " << kVersion << "\n";
     return kDone;
+  }
+  if (NeedsCluster(*rest) && !defaults.tls.empty() && LookAtLocal(defaults.tls + "/ca.pem") == LocalKind::kNothing) {
+    return defaults.Fail("command line",
+                         Invalid(Quote(defaults.tls) +
+                                 " is no directory with ca.pem, cert.pem and key.pem; --tls or MILLRACE_TLS names it, "
+                                 "and `millrace ca` makes them"),
+                         kWrongUsage);
   }
   // Programs that commands start, such as jobs, find it there.
   if (!defaults.tls.empty()) ::setenv(tls::kTlsEnvironment, defaults.tls.c_str(), 1);

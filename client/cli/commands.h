@@ -48,12 +48,14 @@ namespace millrace::cli {
 // `millrace whoami` shows the user's identity and rights at the master.
 [[nodiscard]] int WhoAmICommand(const Invocation& invocation, const Words& args);
 
-// `millrace completion bash` prints a script for bash-completion; `source <(millrace completion bash)` uses it.
+// `millrace completion SHELL` prints a script for the shell; `completion offer -- WORDS...` is what the scripts ask: it
+// prints what may stand in place of the last word (completion_offers.h), each ended by a NUL.
 [[nodiscard]] int CompletionCommand(const Invocation& invocation, const Words& args, const std::vector<Verb>& verbs);
-// Returns the script. It completes verbs in the first two places of the command line, the bundled jobs after `run`,
-// then options, and jobs, nodes and paths of the cluster or local files. The script never executes a part of a name,
-// and quotes its offers for the shell. Requires bash 4.4.
-[[nodiscard]] std::string BashCompletion(const std::vector<Verb>& verbs);
+// Return the scripts. None of them ever executes a part of a name, and offers are quoted for the shell. Where there are
+// none, the files of this machine are offered. Requires bash 4.4, zsh 5.3 or fish 3.4.
+[[nodiscard]] std::string BashCompletion();
+[[nodiscard]] std::string ZshCompletion();
+[[nodiscard]] std::string FishCompletion();
 
 // Returns the text of `scheduler show`: the name, the settings in force, pools or queues, deadlines, and why jobs wait.
 [[nodiscard]] std::string SchedulerText(const job::SchedulerView& view);

@@ -5,13 +5,14 @@
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
+#include "client/cli/completion_offers.h"
 
 namespace millrace::cli {
 namespace {
 
 // Names come from others: a file of the cluster may be called `$(rm -r ~)`. So no word is expanded here: names are read
 // into an array, compared as text, and quoted. Whatever changes here is held to that by completion_test.cc.
-constexpr const char* kScript = R"bash(# Completion of millrace in bash: source <(millrace completion bash)
+constexpr const char* kBash = R"bash(# Completion of millrace in bash: source <(millrace completion bash)
 
 # Sets `typed` to what the word means and `quote` to the quotation mark that is still open, if it is the word's first
 # character. Fails for a word that the shell would expand, which is left to the shell.
@@ -38,18 +39,20 @@ _millrace_read_word() {
   [[ -z "$quote" || "$quote$typed" == "$word" ]]
 }
 
-# Adds those of the names that begin as typed. Within a quotation mark, names that would have to be escaped are left
-# out.
+# Adds those of the names that begin as typed, without the first argument, which the line editor keeps in front of them.
+# Within a quotation mark, names that would have to be escaped are left out.
 _millrace_offer() {
-  local name quoted
+  local name quoted lead="$1"
+  shift
   for name in "$@"; do
-    [[ "$name" == "$typed"* ]] || continue
+    [[ "$name" == "$typed"* && "$name" == "$lead"* ]] || continue
+    name="${name:${#lead}}"
     if [[ -n "$quote" ]]; then
       if [[ "$name" != *[[:cntrl:]\'\"\$\`\\!]* ]]; then COMPREPLY+=("$name"); fi
       continue
     fi
     printf -v quoted %q "$name"
-    if [[ "$quoted" != "\$'"* ]]; then  # these would begin a new word for the line editor
+    if [[ "$name" == /* && "$quoted" != "\$'"* ]]; then  # these would begin a new word for the line editor
       quoted="${quoted//:/\\:}"
       quoted="${quoted//=/\\=}"
       quoted="${quoted//@/\\@}"
@@ -59,77 +62,115 @@ _millrace_offer() {
 }
 
 _millrace() {
-  local typed quote sub directory program="${COMP_WORDS[0]}" IFS=$' \t\n'
-  local verb="${COMP_WORDS[1]-}" second="${COMP_WORDS[2]-}"
-  local -a names=() below=() command=("$verb")
+  local typed quote lead="" i word rest blank program="${COMP_WORDS[0]}" line="${COMP_LINE:0:COMP_POINT}" IFS=$' \t\n'
+  local -a words=() plain=() names=()
   COMPREPLY=()
-  _millrace_read_word "${COMP_WORDS[COMP_CWORD]-}" || return 0
-  case "$verb" in
-@BELOW@
-    completion) below=(bash) ;;
-    local) if [[ "$second" == run ]]; then command+=(run); fi ;;
-  esac
-  for sub in "${below[@]}"; do
-    if [[ "$second" == "$sub" ]]; then command+=("$sub"); fi
+  # The line editor ends words at = and : too; what stands together on the line is one word.
+  for ((i = 0; i <= COMP_CWORD; ++i)); do
+    word="${COMP_WORDS[i]-}"
+    rest="${line#"${line%%[![:space:]]*}"}"
+    blank=$((${#line} != ${#rest} || ${#line} == 0))
+    if [[ -n "${COMP_LINE-}" && "$i" -gt 0 && "$blank" -eq 0 ]]; then
+      if [[ "$i" -eq "$COMP_CWORD" ]]; then
+        lead="${words[-1]}"
+        if [[ "$word" == [=:] ]]; then lead+="$word"; fi
+      fi
+      words[-1]+="$word"
+    else
+      words+=("$word")
+    fi
+    line="${rest:${#word}}"
   done
-  if [[ "$typed" == -* && "$COMP_CWORD" -gt 1 ]]; then
-    mapfile -t names < <("$program" "${command[@]}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
-  elif [ "$COMP_CWORD" -eq 1 ]; then
-    names=(@VERBS@ completion)
-  elif [ "$COMP_CWORD" -eq 2 ] && [ "$verb" != run ]; then
-    names=("${below[@]}")
-  elif [ "$COMP_CWORD" -eq 2 ] && [[ "$typed" != */* ]]; then
-    directory="$(dirname -- "$(readlink -f -- "$(command -v -- "$program")")")"
-    mapfile -d '' -t names < <(find "$directory" -maxdepth 1 -type f -perm -u+x ! -name 'millrace*' -printf '%f\0')
-  else
-    case "$verb $second" in
-      "job list" | "node list" | "fs put" | local\ *) ;;
-      job\ *) mapfile -t names < <(MILLRACE_WAIT=0s "$program" job list 2>/dev/null | awk 'NR > 1 {print $1}') ;;
-      node\ *) mapfile -t names < <(MILLRACE_WAIT=0s "$program" node list 2>/dev/null | awk 'NR > 1 {print $1}') ;;
-      "scheduler set") mapfile -t names < <("$program" scheduler list 2>/dev/null | awk 'NR > 1 {print $1}') ;;
-      fs\ * | run\ *)
-        if [[ "$typed" == /* ]]; then
-          mapfile -d '' -t names < <(MILLRACE_WAIT=0s "$program" fs ls --null "${typed%/*}/" 2>/dev/null)
-          compopt -o nospace 2>/dev/null
-        fi
-        ;;
-    esac
-  fi
-  _millrace_offer "${names[@]}"
+  for word in "${words[@]:1}"; do
+    if ! _millrace_read_word "$word"; then typed="$word" quote="?"; fi
+    plain+=("$typed")
+  done
+  if [[ "$quote" == "?" ]]; then return 0; fi
+  mapfile -d '' -t names < <("$program" completion offer -- "${plain[@]}" 2>/dev/null)
+  _millrace_offer "$lead" "${names[@]}"
   if [ "${#COMPREPLY[@]}" -eq 0 ]; then
     compopt -o default 2>/dev/null
+  else
+    case "${COMPREPLY[0]}" in */ | *= | *+) compopt -o nospace 2>/dev/null ;; esac
   fi
 }
 complete -F _millrace millrace
 )bash";
 
+// zsh quotes offers by itself, and takes them as text.
+constexpr const char* kZsh = R"zsh(#compdef millrace
+# Completion of millrace in zsh: source <(millrace completion zsh), after compinit
+
+_millrace() {
+  local -a plain offers open closed
+  plain=("${(@Q)words[2,CURRENT]}")
+  offers=("${(@0)"$("${(Q)words[1]}" completion offer -- "${plain[@]}" 2>/dev/null)"}")
+  offers=("${(@)offers:#}")
+  open=("${(@M)offers:#*[/=+]}")
+  closed=("${(@)offers:#*[/=+]}")
+  if (( ! $#offers )); then
+    _files
+    return
+  fi
+  (( $#open )) && compadd -S '' -a -- open
+  (( $#closed )) && compadd -a -- closed
+  return 0
+}
+if [[ "${funcstack[1]-}" == _millrace ]]; then _millrace "$@"; else compdef _millrace millrace; fi
+)zsh";
+
+// fish quotes offers by itself, too, and leaves those out that do not begin as typed.
+constexpr const char* kFish = R"fish(# Completion of millrace in fish: millrace completion fish | source
+
+function __millrace_offers
+    set -l words (commandline -opc)
+    set -l program $words[1]
+    set -e words[1]
+    command $program completion offer -- $words (commandline -ct | string unescape) 2>/dev/null | string split0
+end
+function __millrace_offers_nothing
+    test -z "$(__millrace_offers | string collect)"
+end
+complete -c millrace -f -a '(__millrace_offers)'
+complete -c millrace -n __millrace_offers_nothing -F
+)fish";
+
 }  // namespace
 
-std::string BashCompletion(const std::vector<Verb>& verbs) {
-  std::string below;
-  for (const Verb& verb : verbs) {
-    if (!verb.below.empty()) below += "    " + verb.name + ") below=(" + Joined(verb.below, " ") + ") ;;\n";
-  }
-  std::string text = kScript;
-  const auto fill = [&text](std::string_view place, const std::string& with) {
-    text.replace(text.find(place), place.size(), with);
-  };
-  fill("@VERBS@", Joined(Names(verbs), " "));
-  fill("@BELOW@\n", below);
-  return text;
-}
+std::string BashCompletion() { return kBash; }
+std::string ZshCompletion() { return kZsh; }
+std::string FishCompletion() { return kFish; }
 
 int CompletionCommand(const Invocation& invocation, const Words& args, const std::vector<Verb>& verbs) {
-  console::Arguments arguments("completion", "bash",
-                               "Prints a script that completes commands: source <(millrace completion bash)");
+  if (!args.empty() && args[0] == "offer") {  // what the scripts ask
+    const bool marked = args.size() > 1 && args[1] == "--";
+    console::Printer out(invocation.console);
+    std::vector<Verb> all = verbs;
+    all.push_back({"completion", "", nullptr, {"bash", "zsh", "fish"}});
+    for (const std::string& word : OffersFor(invocation, {args.begin() + (marked ? 2 : 1), args.end()}, all))
+      out << word << std::string_view("\0", 1);
+    return kDone;
+  }
+  console::Arguments arguments("completion", "bash | zsh | fish",
+                               "Prints a script that completes commands, options, their values, and what the cluster "
+                               "has, for one of the shells. For bash and zsh it is read with source <(...), for fish "
+                               "with a pipe into source.");
   arguments.Offline();
+  arguments.Example("bash >/etc/bash_completion.d/millrace");
+  arguments.Example("zsh >/usr/local/share/zsh/site-functions/_millrace");
+  arguments.Example("fish >~/.config/fish/completions/millrace.fish");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
-  if (arguments.operands()[0] != "bash") {
+  const std::string& shell = arguments.operands()[0];
+  const std::string text = shell == "bash"   ? BashCompletion()
+                           : shell == "zsh"  ? ZshCompletion()
+                           : shell == "fish" ? FishCompletion()
+                                             : std::string();
+  if (text.empty()) {
     return invocation.Fail("completion",
-                           Invalid("no completion for " + Quote(arguments.operands()[0]) + "; there is one for bash"),
+                           Invalid("no completion for " + Quote(shell) + "; there is one for bash, zsh and fish"),
                            kWrongUsage);
   }
-  console::Printer(invocation.console) << BashCompletion(verbs);
+  console::Printer(invocation.console) << text;
   return kDone;
 }
 

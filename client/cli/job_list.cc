@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/commands.h"
+#include "client/cli/listing.h"
 #include "client/cli/report.h"
 #include "client/cli/verbs.h"
 #include "client/job_client/job_client.h"
@@ -29,35 +30,61 @@ std::string FirstWait(const JobStatus& status, const Waits& waits) {
   return wait == waits.end() ? "" : wait->reason;
 }
 
-int PrintList(const Invocation& invocation, const std::vector<JobStatus>& jobs, const Waits& waits, bool json) {
-  Printer out(invocation.console);
-  if (json) {
-    console::JsonList list(out);
-    for (const JobStatus& status : jobs) list.Add(WithWaits(status, waits));
-    list.Close();
-  } else {
-    const Micros now = SystemClock().Now();
-    std::vector<Words> rows{
-        {"JOB", "STATE", "PRIORITY", "OWNER", "POOL", "SUBMITTED", "RAN", "MAPS", "REDUCES", "NAME", "WHY IT WAITS"}};
-    for (const JobStatus& status : jobs) {
-      const Micros ran = TimeRun(status, now);
-      // The first column is a plain number, which scripts sort and compare.
-      rows.push_back({std::to_string(status.job.value), std::string(ToString(status.state)),
-                      job::PriorityName(status.priority), status.owner, status.pool,
-                      console::FormatTime(status.submitted), ran == 0 ? "-" : FormatDuration(ran),
-                      Percent(status.maps.fraction) + " of " + std::to_string(status.maps.total),
-                      Percent(status.reduces.fraction) + " of " + std::to_string(status.reduces.total), status.name,
-                      FirstWait(status, waits)});
-    }
-    out << FormatTable(rows);
-  }
-  const Status written = out.Flush();
-  return written.ok() ? kDone : invocation.Fail("job list", written);
+double Number(Micros value) { return static_cast<double>(value); }
+
+// The columns of the list. The first one is a plain number, which scripts sort and compare.
+Listing<JobStatus> Fields(const Waits& waits, Micros now) {
+  using Status = const JobStatus&;
+  const auto text = [](std::string JobStatus::*field) { return [field](Status job) { return job.*field; }; };
+  const auto phase = [](Phase JobStatus::*field) {
+    return [field](Status job) { return Percent((job.*field).fraction) + " of " + std::to_string((job.*field).total); };
+  };
+  const auto fraction = [](Phase JobStatus::*field) {
+    return [field](Status job) { return SortKey((job.*field).fraction, ""); };
+  };
+  constexpr int kAlways = console::kAlwaysShown;
+  return Listing<JobStatus>({
+      {"job",
+       {"JOB", kAlways},
+       [](Status job) { return std::to_string(job.job.value); },
+       [](Status job) { return SortKey(job.job.value, ""); }},
+      {"state", {"STATE", kAlways}, [](Status job) { return std::string(ToString(job.state)); }, {}},
+      {"priority",
+       {"PRIORITY", 1},
+       [](Status job) { return job::PriorityName(job.priority); },
+       [](Status job) { return SortKey(job.priority, ""); }},
+      {"owner", {"OWNER", 6, 8}, text(&JobStatus::owner), {}},
+      {"pool", {"POOL", 3, 8}, text(&JobStatus::pool), {}},
+      {"submitted",
+       {"SUBMITTED", 2},
+       [](Status job) { return console::FormatTime(job.submitted); },
+       [](Status job) { return SortKey(Number(job.submitted), ""); }},
+      {"ran",
+       {"RAN", 7},
+       [now](Status job) {
+         const Micros ran = TimeRun(job, now);
+         return ran == 0 ? std::string("-") : FormatDuration(ran);
+       },
+       [now](Status job) { return SortKey(Number(TimeRun(job, now)), ""); }},
+      {"maps", {"MAPS", 8}, phase(&JobStatus::maps), fraction(&JobStatus::maps)},
+      {"reduces", {"REDUCES", 8}, phase(&JobStatus::reduces), fraction(&JobStatus::reduces)},
+      {"name", {"NAME", kAlways, 10}, text(&JobStatus::name), {}},
+      {"why", {"WHY IT WAITS", 5, 36}, [&waits](Status job) { return FirstWait(job, waits); }, {}},
+  });
+}
+
+std::string Totals(const std::vector<JobStatus>& jobs) {
+  if (jobs.empty()) return "no jobs\n";
+  std::vector<std::string> states, order;
+  for (const JobStatus& job : jobs) states.emplace_back(ToString(job.state));
+  for (const JobState state : kStates) order.emplace_back(ToString(state));
+  return std::to_string(jobs.size()) + (jobs.size() == 1 ? " job: " : " jobs: ") + CountsInWords(states, order) + "\n";
 }
 
 // The options of the command line; `live` asks for live jobs only.
 struct Wanted {
   JobFilter filter;
+  ListingOptions listing;
   std::string since;
   std::int64_t last = 0;
   bool json = false, live = false;
@@ -65,12 +92,30 @@ struct Wanted {
 
 Status Finish(Wanted* wanted) {
   MILLRACE_TRY(wanted->filter.Check());
+  MILLRACE_TRY(Fields({}, 0).Check(wanted->listing));
   if (wanted->last > 0) wanted->filter.last = static_cast<std::size_t>(wanted->last);
   if (wanted->since.empty()) return Status::Ok();
   const Result<Micros> ago = ParseDuration(wanted->since);
   if (!ago.ok()) return ago.status().Within("--since");
   wanted->filter.since = SystemClock().Now() - *ago;
   return Status::Ok();
+}
+
+int PrintList(const Invocation& invocation, std::vector<JobStatus> jobs, const Waits& waits, Micros now,
+              const Wanted& wanted) {
+  Printer out(invocation.console);
+  const Listing<JobStatus> listing = Fields(waits, now);
+  listing.Sort(wanted.listing, &jobs);
+  if (wanted.json) {
+    console::JsonList list(out);
+    for (const JobStatus& status : jobs) list.Add(WithWaits(status, waits));
+    list.Close();
+  } else {
+    out << listing.Text(wanted.listing, jobs, invocation.console);
+    if (wanted.listing.totals || invocation.console.out_is_terminal) out << Totals(jobs);
+  }
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail("job list", written);
 }
 
 }  // namespace
@@ -110,12 +155,20 @@ Micros TimeRun(const JobStatus& status, Micros now) {
   return std::max<Micros>(0, (status.ended == 0 ? now : status.ended) - status.first_launch);
 }
 
+Micros MasterTime(job::JobClient& client) {
+  const Result<job::SchedulerView> view = client.ShowScheduler();
+  return view.ok() && view->now > 0 ? view->now : SystemClock().Now();
+}
+
 int ListJobs(const Invocation& invocation, const Words& args) {
   console::Arguments arguments("job list", "",
-                               "Lists the jobs that the master remembers, in the order of their submission.");
+                               "Lists the jobs that the master remembers, in the order of their submission. On a "
+                               "terminal the table has the columns for which there is room.");
   arguments.Example("--live");
   arguments.Example("--user ann --state failed --since 2h");
+  arguments.Example("--format job,state,ran,name --sort ran -r");
   Wanted wanted;
+  wanted.listing.Declare(arguments, "job, state, priority, owner, pool, submitted, ran, maps, reduces, name, why");
   arguments.Flag("--json", &wanted.json, "print one JSON array");
   arguments.Flag("--live", &wanted.live, "only jobs that have not ended");
   arguments.Text("--user", &wanted.filter.user, "only jobs of this user");
@@ -134,8 +187,11 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   const Result<std::vector<JobStatus>> jobs = client.List(wanted.live);
   if (!jobs.ok()) return invocation.Fail("job list", jobs.status());
   const Result<Waits> waits = client.ExplainAllWaits();
-  return waits.ok() ? PrintList(invocation, wanted.filter.Pick(*jobs), *waits, wanted.json)
-                    : invocation.Fail("job list", waits.status());
+  if (!waits.ok()) return invocation.Fail("job list", waits.status());
+  const std::vector<JobStatus> picked = wanted.filter.Pick(*jobs);
+  // Only the time that a live job has run depends on the time of day.
+  const bool live = std::ranges::any_of(picked, [](const JobStatus& job) { return job.ended == 0; });
+  return PrintList(invocation, picked, *waits, live && !wanted.json ? MasterTime(client) : 0, wanted);
 }
 
 }  // namespace millrace::cli

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/console/json_output.h"
 #include "client/cli/invocation.h"
+#include "client/job_client/job_client.h"
 #include "client/job_client/job_types.h"
 
 namespace millrace::cli {
@@ -30,6 +31,10 @@ struct JobFilter {
   [[nodiscard]] Status Check() const;
   [[nodiscard]] std::vector<JobStatus> Pick(std::vector<JobStatus> jobs) const;
 };
+
+// Returns the master's time, by which it states the times of jobs, since the clock of this machine may differ; the time
+// of this machine if the master does not tell.
+[[nodiscard]] Micros MasterTime(job::JobClient& client);
 
 // Returns how long the job has run, or ran: from its first launch to its end, or to `now`; 0 if nothing was launched.
 [[nodiscard]] Micros TimeRun(const JobStatus& status, Micros now);

@@ -152,7 +152,10 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   if (operands.empty()) return PrintFailedOfAll(invocation, client, wanted, out);
   if (!one) return PrintAll(invocation, client, *job, wanted, out);
   const Status printed = follow ? FollowLogs(client, *one, wanted, out) : PrintLogs(client, *one, wanted, out);
-  return printed.ok() ? kDone : invocation.Fail("job logs", printed);
+  if (printed.ok()) return kDone;
+  const bool none = printed.code() == StatusCode::kNotFound && printed.message().find("job tasks") == std::string::npos;
+  const std::string tasks = "; `millrace job tasks " + std::to_string(job->value) + "` shows the attempts";
+  return invocation.Fail("job logs", none ? NotFound(printed.message() + tasks) : printed);
 }
 
 }  // namespace millrace::cli

@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
+#include "client/cli/job_list.h"
+#include "client/cli/listing.h"
 #include "client/cli/verbs.h"
 #include "client/job_client/job_client.h"
 
@@ -33,24 +34,50 @@ Micros Took(const AttemptStatus& attempt, Micros now) {
   return std::max<Micros>(0, (attempt.ended == 0 ? now : attempt.ended) - attempt.launched);
 }
 
-Status Print(std::vector<AttemptStatus> attempts, bool json, bool slowest, Printer& out) {
-  const Micros now = SystemClock().Now();
-  if (slowest) {
-    std::ranges::stable_sort(attempts, std::greater<>(), [now](const auto& attempt) { return Took(attempt, now); });
-  }
+Listing<AttemptStatus> Fields(Micros now) {
+  using Status = const AttemptStatus&;
+  constexpr int kAlways = console::kAlwaysShown;
+  const auto number = [](Micros value) { return SortKey(static_cast<double>(value), ""); };
+  return Listing<AttemptStatus>({
+      {"attempt",
+       {"ATTEMPT", kAlways},
+       [](Status one) { return ToText(one.attempt); },
+       [number](Status one) { return number(one.launched); }},
+      {"state", {"STATE", kAlways}, [](Status one) { return std::string(ToString(one.state)); }, {}},
+      {"node",
+       {"NODE", 3},
+       [](Status one) { return std::to_string(one.node.value); },
+       [](Status one) { return SortKey(one.node.value, ""); }},
+      {"host", {"HOST", 4, 12}, [](Status one) { return one.host; }, {}},
+      {"launched",
+       {"LAUNCHED", 2},
+       [](Status one) { return console::FormatTime(one.launched); },
+       [number](Status one) { return number(one.launched); }},
+      {"took",
+       {"TOOK", kAlways},
+       [now](Status one) { return FormatDuration(Took(one, now)); },
+       [number, now](Status one) { return number(Took(one, now)); }},
+      {"reason", {"REASON", kAlways, 20}, [](Status one) { return one.reason; }, {}},
+  });
+}
+
+Status Print(const std::vector<AttemptStatus>& attempts, bool json, const Listing<AttemptStatus>& fields,
+             const ListingOptions& listing, const console::Console& console) {
+  Printer out(console);
   if (json) {
     console::JsonList list(out);
     for (const AttemptStatus& attempt : attempts) list.Add(ToJson(attempt));
     list.Close();
     return out.Flush();
   }
-  std::vector<Words> rows{{"ATTEMPT", "STATE", "NODE", "HOST", "LAUNCHED", "TOOK", "REASON"}};
-  for (const AttemptStatus& attempt : attempts) {
-    rows.push_back({ToText(attempt.attempt), std::string(ToString(attempt.state)), std::to_string(attempt.node.value),
-                    attempt.host, console::FormatTime(attempt.launched), FormatDuration(Took(attempt, now)),
-                    attempt.reason});
+  out << fields.Text(listing, attempts, console);
+  if (listing.totals || console.out_is_terminal) {
+    std::vector<std::string> states;
+    for (const AttemptStatus& attempt : attempts) states.emplace_back(ToString(attempt.state));
+    out << std::to_string(attempts.size()) << (attempts.size() == 1 ? " attempt" : " attempts")
+        << (attempts.empty() ? "" : ": ")
+        << CountsInWords(states, {"running", "succeeded", "failed", "killed", "lost", "preempted"}) << "\n";
   }
-  out << FormatTable(rows);
   return out.Flush();
 }
 
@@ -75,22 +102,32 @@ int ListTasks(const Invocation& invocation, const Words& args) {
   arguments.Example("12 --slowest | head");
   std::string state;
   bool json = false, slowest = false;
+  ListingOptions listing;
+  listing.Declare(arguments, "attempt, state, node, host, launched, took, reason");
   arguments.Flag("--json", &json, "print one JSON array");
   arguments.Flag("--slowest", &slowest, "the slowest first");
   arguments.Text("--state", &state, "only attempts in this state: running, succeeded, failed, killed, lost, preempted");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const Result<JobId> job = job::ParseJobArgument(arguments.operands()[0]);
   if (!job.ok()) return invocation.Fail("job tasks", job.status(), kWrongUsage);
-  if (const Status checked = CheckState(state); !checked.ok())
-    return invocation.Fail("job tasks", checked, kWrongUsage);
+  Status checked = CheckState(state);
+  if (checked.ok()) checked = Fields(0).Check(listing);
+  if (!checked.ok()) return invocation.Fail("job tasks", checked, kWrongUsage);
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job tasks", files.status(), kUnreachable);
-  Result<std::vector<AttemptStatus>> attempts = job::JobClient(**files).Attempts(*job);
+  job::JobClient client(**files);
+  Result<std::vector<AttemptStatus>> attempts = client.Attempts(*job);
   if (!attempts.ok()) return invocation.Fail("job tasks", attempts.status());
   std::erase_if(*attempts,
                 [&](const AttemptStatus& attempt) { return !state.empty() && ToString(attempt.state) != state; });
-  Printer out(invocation.console);
-  const Status printed = Print(*std::move(attempts), json, slowest, out);
+  const bool live = std::ranges::any_of(*attempts, [](const AttemptStatus& attempt) { return attempt.ended == 0; });
+  const Listing<AttemptStatus> fields = Fields(live ? MasterTime(client) : 0);
+  if (slowest) {
+    listing.sort = "took";
+    listing.reverse = true;
+  }
+  fields.Sort(listing, &*attempts);
+  const Status printed = Print(*attempts, json, fields, listing, invocation.console);
   return printed.ok() ? kDone : invocation.Fail("job tasks", printed);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/console/arguments.h"
@@ -9,6 +10,7 @@
 #include "client/cli/await_drained.h"
 #include "client/cli/commands.h"
 #include "client/cli/find.h"
+#include "client/cli/listing.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 
@@ -123,48 +125,80 @@ std::string ToMove(const job::Node& node) {
   return node.outputs_left == 0 ? blocks : blocks + ", " + std::to_string(node.outputs_left) + " map outputs";
 }
 
-Words WideRow(const job::Node& node) {
-  return {std::to_string(node.node.value),
-          State(node),
-          node.name,
-          node.host + ":" + std::to_string(node.port),
-          ToText(node.release),
-          FormatBytes(node.capacity),
-          FormatBytes(node.trashed),
-          ToMove(node)};
+Listing<job::Node> Fields() {
+  using Node = const job::Node&;
+  constexpr int kAlways = console::kAlwaysShown;
+  const auto bytes = [](std::uint64_t job::Node::*field) {
+    return [field](Node node) { return FormatBytes(node.*field); };
+  };
+  const auto number = [](auto job::Node::*field) {
+    return [field](Node node) { return SortKey(static_cast<double>(node.*field), ""); };
+  };
+  const auto slots = [](std::uint32_t used, std::uint32_t of) {
+    return std::to_string(used) + " of " + std::to_string(of);
+  };
+  return Listing<job::Node>({
+      {"node",
+       {"NODE", kAlways},
+       [](Node node) { return std::to_string(node.node.value); },
+       [](Node node) { return SortKey(node.node.value, ""); }},
+      {"name", {"NAME", 9, 8}, [](Node node) { return node.name; }, {}},
+      {"state", {"STATE", kAlways, 15}, State, {}},
+      {"address", {"ADDRESS", 10}, [](Node node) { return node.host + ":" + std::to_string(node.port); }, {}},
+      {"datacenter", {"DATACENTER", 1}, [](Node node) { return node.datacenter; }, {}},
+      {"rack", {"RACK", 2, 8}, [](Node node) { return node.rack; }, {}},
+      {"maps",
+       {"MAPS", 8},
+       [slots](Node node) { return slots(node.maps_running, node.map_slots); },
+       number(&job::Node::maps_running)},
+      {"reduces",
+       {"REDUCES", 8},
+       [slots](Node node) { return slots(node.reduces_running, node.reduce_slots); },
+       number(&job::Node::reduces_running)},
+      {"blocks", {"BLOCKS", 4}, [](Node node) { return std::to_string(node.blocks); }, number(&job::Node::blocks)},
+      {"used", {"USED", 5}, bytes(&job::Node::used), number(&job::Node::used)},
+      {"free", {"FREE", 7}, bytes(&job::Node::free), number(&job::Node::free)},
+      {"sandbox", {"SANDBOX", 3}, Sandbox, {}},
+      {"heard",
+       {"HEARD", 6},
+       [](Node node) { return FormatDuration(node.since_heartbeat) + " ago"; },
+       number(&job::Node::since_heartbeat)},
+      {"version", {"VERSION", 1}, [](Node node) { return ToText(node.release); }, {}, true},
+      {"capacity", {"CAPACITY", 1}, bytes(&job::Node::capacity), number(&job::Node::capacity), true},
+      {"trash", {"TRASH", 1}, bytes(&job::Node::trashed), number(&job::Node::trashed), true},
+      {"to-move", {"TO MOVE", 1}, ToMove, number(&job::Node::blocks_left), true},
+  });
 }
 
-void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Printer& out) {
-  if (json) {
-    console::JsonList list(out);
-    for (const job::Node& node : nodes) list.Add(ToJson(node));
-    return list.Close();
-  }
-  std::vector<Words> rows{{"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED",
-                           "FREE", "SANDBOX", "HEARD"}};
-  if (wide) rows = {{"NODE", "STATE", "NAME", "ADDRESS", "VERSION", "CAPACITY", "TRASH", "TO MOVE"}};
+// Returns "node 3" or "nodes 1, 2, 5"; of many, the first ones and how many more there are.
+std::string InWords(const std::vector<NodeId>& nodes) {
+  constexpr std::size_t kNamed = 8;
+  std::string text = nodes.size() == 1 ? "node" : "nodes";
+  for (std::size_t i = 0; i < std::min(nodes.size(), kNamed); ++i)
+    text += (i == 0 ? " " : ", ") + std::to_string(nodes[i].value);
+  return nodes.size() > kNamed ? text + " and " + std::to_string(nodes.size() - kNamed) + " more" : text;
+}
+
+// What is said below the table: a line a kind of trouble, not a line a node, where the nodes have it in common.
+void PrintNotes(const std::vector<job::Node>& nodes, Printer& out) {
+  std::map<std::string, std::vector<NodeId>> confined;  // by the parts
+  std::vector<NodeId> full;
   for (const job::Node& node : nodes) {
-    if (wide) {
-      rows.push_back(WideRow(node));
-      continue;
-    }
-    rows.push_back(
-        {std::to_string(node.node.value), State(node), node.host + ":" + std::to_string(node.port), node.datacenter,
-         node.rack, std::to_string(node.maps_running) + " of " + std::to_string(node.map_slots),
-         std::to_string(node.reduces_running) + " of " + std::to_string(node.reduce_slots), std::to_string(node.blocks),
-         FormatBytes(node.used), FormatBytes(node.free), Sandbox(node), FormatDuration(node.since_heartbeat) + " ago"});
+    if (Sandbox(node) == "part") confined[node.sandbox].push_back(node.node);
+    if (node.alive && node.capacity > 0 && node.free == 0) full.push_back(node.node);
   }
-  out << FormatTable(rows);
+  for (const auto& [parts, in] : confined) {
+    out << InWords(in) << (in.size() == 1 ? ": its tasks are" : ": their tasks are") << " confined in part, by "
+        << parts << (in.size() == 1 ? "; its log says" : "; their logs say") << " what is missing\n";
+  }
+  if (!full.empty()) {
+    out << InWords(full)
+        << (full.size() == 1 ? ": its disk is full: no blocks go to it"
+                             : ": their disks are full: no blocks go to them")
+        << " until something is removed there\n";
+  }
   for (const job::Node& node : nodes) {
-    if (Sandbox(node) == "part") {
-      out << "node " << std::to_string(node.node.value) << ": its tasks are confined in part, by " << node.sandbox
-          << "; its log says what is missing\n";
-    }
     if (node.alive && node.leaving_in) out << LeavingLine(node) << "\n";
-    if (node.alive && node.capacity > 0 && node.free == 0) {
-      out << "node " << std::to_string(node.node.value)
-          << ": its disk is full: no blocks go to it until something is removed there\n";
-    }
     if (!node.ailing.empty()) out << AilingLine(node) << "\n";
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
@@ -175,20 +209,60 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Print
   }
 }
 
+std::string Totals(const std::vector<job::Node>& nodes) {
+  if (nodes.empty()) return "no nodes\n";
+  std::vector<std::string> states;
+  std::uint64_t maps = 0, map_slots = 0, reduces = 0, reduce_slots = 0, used = 0, free = 0;
+  for (const job::Node& node : nodes) {
+    states.push_back(StateWord(node));
+    if (!node.alive) continue;
+    maps += node.maps_running;
+    map_slots += node.map_slots;
+    reduces += node.reduces_running;
+    reduce_slots += node.reduce_slots;
+    used += node.used;
+    free += node.free;
+  }
+  return std::to_string(nodes.size()) + (nodes.size() == 1 ? " node: " : " nodes: ") +
+         CountsInWords(states, {"alive", "leaving", "decommissioning", "decommissioned", "ailing", "avoided", "awaited",
+                                "lost"}) +
+         "; maps " + std::to_string(maps) + " of " + std::to_string(map_slots) + ", reduces " +
+         std::to_string(reduces) + " of " + std::to_string(reduce_slots) + "; used " + FormatBytes(used) + ", free " +
+         FormatBytes(free) + "\n";
+}
+
 int ListNodes(const Invocation& invocation, const Words& args) {
   Arguments arguments("node list", "", "Lists the workers that the master knows.");
-  bool json = false, wide = false;
+  arguments.Example("--wide");
+  arguments.Example("--format name,state,to-move --sort free");
+  bool json = false;
+  ListingOptions listing;
   arguments.Flag("--json", &json, "print one JSON array");
-  arguments.Flag("--wide", &wide, "show names, versions and what is left to move instead of tasks and places");
+  listing.Declare(
+      arguments,
+      "node, name, state, address, datacenter, rack, maps, reduces, blocks, used, free, sandbox, heard; also "
+      "version, capacity, trash, to-move, which --wide shows");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Listing<job::Node> fields = Fields();
+  if (const Status checked = fields.Check(listing); !checked.ok())
+    return invocation.Fail("node list", checked, kWrongUsage);
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node list", files.status(), kUnreachable);
-  const Result<std::vector<job::Node>> nodes = job::JobClient(**files).Nodes();
+  Result<std::vector<job::Node>> nodes = job::JobClient(**files).Nodes();
   if (!nodes.ok()) return invocation.Fail("node list", nodes.status());
+  fields.Sort(listing, &*nodes);
   const Result<dfs::Health> health = (*files)->GetHealth();
   if (!health.ok()) return invocation.Fail("node list", health.status());
   Printer out(invocation.console);
-  PrintNodes(*nodes, json, wide, out);
+  if (json) {
+    console::JsonList list(out);
+    for (const job::Node& node : *nodes) list.Add(ToJson(node));
+    list.Close();
+  } else {
+    out << fields.Text(listing, *nodes, invocation.console);
+    if (listing.totals || invocation.console.out_is_terminal) out << Totals(*nodes);
+    PrintNotes(*nodes, out);
+  }
   for (const std::string& line : {health->awaiting, health->read_only}) {
     if (!json && !line.empty()) out << line << "\n";
   }

@@ -48,19 +48,24 @@ double OverallFraction(const JobStatus& status) {
   return (status.maps.fraction + status.copy_fraction + status.reduces.fraction) / 3;
 }
 
-std::string BarLine(const JobStatus& status, Micros elapsed) {
+std::string BarLine(const JobStatus& status, Micros elapsed, std::size_t width) {
+  constexpr std::size_t kShortestBar = 10, kLongestBar = 60;
+  constexpr double kEnoughDone = 0.05;  // the first task to end says too little
+  constexpr Micros kEnoughTime = 3 * kSecond;
   const double overall = OverallFraction(status);
-  std::string line =
-      ToText(status.job) + " map " + console::Bar(status.maps.fraction, 24) + " " + PercentText(status.maps.fraction);
+  const std::string begin = ToText(status.job) + " map ";
+  std::string end = " " + PercentText(status.maps.fraction);
   if (status.reduces.total > 0) {
-    line += "  copy " + PercentText(status.copy_fraction) + "  reduce " + PercentText(status.reduces.fraction);
+    end += "  copy " + PercentText(status.copy_fraction) + "  reduce " + PercentText(status.reduces.fraction);
   }
-  if (status.bytes_read > 0) line += "  " + console::FormatRate(status.bytes_read, elapsed);
-  if (overall > 0.01 && overall < 1) {
-    line +=
-        "  " + FormatDuration(static_cast<Micros>(static_cast<double>(elapsed) * (1 - overall) / overall)) + " left";
+  if (status.bytes_read > 0) end += "  " + console::FormatRate(status.bytes_read, elapsed);
+  if (overall > kEnoughDone && overall < 1 && elapsed >= kEnoughTime) {
+    end += "  " + FormatDuration(static_cast<Micros>(static_cast<double>(elapsed) * (1 - overall) / overall)) + " left";
   }
-  return line;
+  const std::size_t others = begin.size() + end.size() + 1;
+  return begin +
+         console::Bar(status.maps.fraction, std::clamp(width - std::min(width, others), kShortestBar, kLongestBar)) +
+         end;
 }
 
 std::string PlainProgress::Update(const JobStatus& status) {
@@ -108,6 +113,7 @@ std::string LeftOutRecords(const JobStatus& status) {
 std::string LeftOutLines(const JobStatus& status) { return LeftOutMaps(status) + LeftOutRecords(status); }
 
 std::string Summary(const JobStatus& status) {
+  constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;  // the rate of less says nothing
   const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
   std::string text = ToText(status.job) + " " + std::string(ToString(status.state)) + " in " + FormatDuration(time) +
                      ": " + Quote(status.output) + "\n";
@@ -131,7 +137,9 @@ std::string Summary(const JobStatus& status) {
   text += LeftOutLines(status);
   text += "  read " + FormatBytes(status.bytes_read) + ", shuffled " + FormatBytes(status.bytes_shuffled) +
           ", written " + FormatBytes(status.bytes_written) + "\n";
-  if (has_input) text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
+  if (status.input_bytes >= kTellingBytes) text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
+  if (status.deadline != 0 && status.ended > status.deadline)
+    text += "  ended " + FormatDuration(status.ended - status.deadline) + " after its deadline\n";
   return text;
 }
 

@@ -3,6 +3,7 @@
 // rule: any thread.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,8 +17,9 @@ namespace millrace::cli {
 [[nodiscard]] double OverallFraction(const JobStatus& status);
 
 // Returns "job7 map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the
-// job was first seen running.
-[[nodiscard]] std::string BarLine(const JobStatus& status, Micros elapsed);
+// job was first seen running. The bar takes what the other words leave of `width`, within bounds. How much time is left
+// is told once enough is done to estimate it.
+[[nodiscard]] std::string BarLine(const JobStatus& status, Micros elapsed, std::size_t width = 80);
 
 // Makes the lines of progress for a pipe: one whenever a phase has moved by ten points since the last line.
 class PlainProgress {

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "base/console/arguments.h"
+#include "base/local_place.h"
 #include "base/options.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -360,6 +361,20 @@ Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prep
   return Status::Ok();
 }
 
+namespace {
+
+// Adds what to do to the failure for an input that the cluster does not have, if this machine has a file of that name.
+Status WithLocalHint(const Status& failure, const RunOptions& options) {
+  const bool here = std::ranges::any_of(
+      options.inputs, [](const std::string& input) { return LookAtLocal(input) != LocalKind::kNothing; });
+  if (failure.code() != StatusCode::kNotFound || !here) return failure;
+  return NotFound(failure.message() +
+                  "; the inputs are paths of the cluster: `millrace fs put` stores a file of this machine there, and "
+                  "`millrace local run` reads it where it is");
+}
+
+}  // namespace
+
 int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOptions& options) {
   SigintHold sigint;
   sigint.BeginThreads();
@@ -368,7 +383,7 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
   if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
   const Status complete = CompleteRequest(invocation, **files, &prepared);
   const Result<JobId> job = complete.ok() ? job::JobClient(**files).Submit(prepared.request) : Result<JobId>(complete);
-  if (!job.ok()) return invocation.Fail("run " + options.job, job.status());
+  if (!job.ok()) return invocation.Fail("run " + options.job, WithLocalHint(job.status(), options));
   if (options.detach) {
     const std::string number = std::to_string(job->value);  // scripts read the last word of the line as a number
     console::Printer(invocation.console) << (options.json ? "{\"job\":" + number + "}\n"

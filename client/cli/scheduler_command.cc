@@ -5,6 +5,7 @@
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/console/table.h"
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/text.h"
@@ -103,12 +104,13 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
       "scheduler list", "",
       "Lists the schedulers of this version of Millrace, and the parts that can be added to each. It needs no cluster; "
       "`scheduler show` says which one is in use.");
-  bool json = false;
+  bool json = false, wide = false;
   arguments.Flag("--json", &json, "print one JSON array");
+  arguments.Flag("-w,--wide", &wide, "show all columns whole, whatever the width of the terminal");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   Printer out(invocation.console);
   console::JsonList list(out);
-  std::vector<Words> rows{{"SCHEDULER", "PARTS", "WHAT IT DOES"}};
+  std::vector<Words> rows;
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
     if (json) list.Add(ToJson(policy));
     rows.push_back({policy.name, Joined(policy.parts, " "), policy.one_line});
@@ -116,7 +118,9 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
   if (json) {
     list.Close();
   } else {
-    out << FormatTable(rows);
+    const std::vector<console::Column> columns{
+        {"SCHEDULER"}, {"PARTS", 1}, {"WHAT IT DOES", console::kAlwaysShown, 60}};
+    out << console::LayOut(columns, rows, console::TableWidth(invocation.console, wide));
   }
   return kDone;
 }

@@ -2,11 +2,148 @@
 #include "client/cli/verbs.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/console/arguments.h"
 #include "base/text.h"
 
 namespace millrace::cli {
+namespace {
+
+using console::Synonym;
+
+// What other clusters, schedulers and shells call what is a command here. Commands below one of ours, such as `kill`,
+// are found without this list.
+constexpr Synonym kOfAll[] = {
+    {"drain", "millrace node decommission"},
+    {"undrain", "millrace node recommission"},
+    {"cordon", "millrace node decommission"},
+    {"uncordon", "millrace node recommission"},
+    {"cancel", "millrace job kill"},
+    {"scancel", "millrace job kill"},
+    {"stop", "millrace job kill"},
+    {"abort", "millrace job kill"},
+    {"ps", "millrace job list"},
+    {"jobs", "millrace job list"},
+    {"queue", "millrace job list"},
+    {"squeue", "millrace job list"},
+    {"top", "millrace job list --live"},
+    {"submit", "millrace run"},
+    {"sbatch", "millrace run"},
+    {"srun", "millrace run"},
+    {"spark-submit", "millrace run"},
+    {"jar", "millrace run"},
+    {"exec", "millrace run"},
+    {"log", "millrace job logs"},
+    {"counter", "millrace job counters"},
+    {"nodes", "millrace node list"},
+    {"workers", "millrace node list"},
+    {"sinfo", "millrace node list"},
+    {"health", "millrace cluster status"},
+    {"info", "millrace cluster status"},
+    {"report", "millrace cluster status"},
+    {"pool", "millrace scheduler show"},
+    {"pools", "millrace scheduler show"},
+    {"queues", "millrace scheduler show"},
+    {"schedulers", "millrace scheduler list"},
+    {"hdfs", "millrace fs"},
+    {"dfs", "millrace fs"},
+    {"hadoop", "millrace fs"},
+    {"dfsadmin", "millrace cluster status, or millrace fs fsck"},
+    {"backup", "millrace master backup"},
+    {"simulate", "millrace sim"},
+    {"benchmark", "millrace compare"},
+    {"recommend", "millrace advise"},
+    {"certificate", "millrace ca"},
+    {"id", "millrace whoami"},
+    {"user", "millrace whoami"},
+    {"start", "millrace master, or millrace worker"},
+    {"version", "millrace --version"},
+};
+constexpr Synonym kOfJob[] = {
+    {"cancel", "kill"},
+    {"stop", "kill"},
+    {"abort", "kill"},
+    {"end", "kill"},
+    {"rm", "kill"},
+    {"delete", "kill"},
+    {"ls", "list"},
+    {"ps", "list"},
+    {"all", "list"},
+    {"show", "status"},
+    {"info", "status"},
+    {"describe", "status"},
+    {"get", "status"},
+    {"log", "logs"},
+    {"output", "logs"},
+    {"attempts", "tasks"},
+    {"task", "tasks"},
+    {"events", "history"},
+    {"follow", "wait"},
+    {"watch", "wait"},
+    {"nice", "priority"},
+    {"prio", "priority"},
+    {"submit", "millrace run"},
+    {"run", "millrace run"},
+    {"retry", "rerun, which runs a failed map again on this machine"},
+};
+constexpr Synonym kOfNode[] = {
+    {"drain", "decommission"},
+    {"cordon", "decommission"},
+    {"remove", "decommission"},
+    {"stop", "decommission"},
+    {"undrain", "recommission"},
+    {"uncordon", "recommission"},
+    {"resume", "recommission"},
+    {"add", "millrace worker, on the new machine"},
+    {"delete", "forget"},
+    {"rm", "forget"},
+    {"ls", "list"},
+    {"status", "list"},
+    {"show", "list"},
+    {"info", "list"},
+    {"health", "list"},
+};
+constexpr Synonym kOfScheduler[] = {
+    {"use", "set"},     {"switch", "set"},     {"change", "set"},   {"ls", "list"},
+    {"get", "show"},    {"status", "show"},    {"pools", "show"},   {"pool", "show"},
+    {"queues", "show"}, {"validate", "check"}, {"reset", "forget"},
+};
+constexpr Synonym kOfCluster[] = {{"health", "status"},
+                                  {"info", "status"},
+                                  {"show", "status"},
+                                  {"state", "status"},
+                                  {"nodes", "millrace node list"},
+                                  {"start", "millrace local, or millrace master"}};
+constexpr Synonym kOfCa[] = {{"new", "init"}, {"create", "init"}, {"sign", "issue"}, {"renew", "issue"}};
+
+std::span<const Synonym> SynonymsOf(const std::string& command) {
+  if (command.empty()) return kOfAll;
+  if (command == "job") return kOfJob;
+  if (command == "node") return kOfNode;
+  if (command == "scheduler") return kOfScheduler;
+  if (command == "cluster") return kOfCluster;
+  return command == "ca" ? std::span<const Synonym>(kOfCa) : std::span<const Synonym>();
+}
+
+// Returns the failure for a word that is no verb.
+Status UnknownWord(const std::string& command, const std::vector<Verb>& verbs, const std::string& word) {
+  const std::string shown = command.empty() ? "millrace" : "millrace " + command;
+  if (word.starts_with("-")) {
+    return Invalid("option " + Quote(word) + ": the options of a command come after it; see " + shown + " --help");
+  }
+  if (command.empty()) {
+    std::string below;  // the commands of that name below others
+    for (const Verb& verb : verbs) {
+      if (std::ranges::find(verb.below, word) == verb.below.end()) continue;
+      below += (below.empty() ? "millrace " : " or millrace ") + verb.name + " " + word;
+    }
+    if (!below.empty()) return Invalid("no command " + Quote(word) + "; did you mean " + below + "?");
+  }
+  return console::UnknownVerb(word, Names(verbs), SynonymsOf(command));
+}
+
+}  // namespace
 
 Words Names(const std::vector<Verb>& verbs) {
   Words names;
@@ -24,6 +161,11 @@ int RunVerb(const Invocation& invocation, const std::string& command, const std:
     return invocation.Fail(command.empty() ? "command line" : command,
                            Invalid("a command is missing; " + shown + " --help lists them"), kWrongUsage);
   }
+  if (args[0] == "help" && args.size() > 1) {  // `help job list` is `job list --help`
+    Words asked(args.begin() + 1, args.end());
+    asked.emplace_back("--help");
+    return RunVerb(invocation, command, verbs, asked);
+  }
   if (AsksForHelp(args[0])) {
     std::size_t width = 0;
     for (const std::string& name : names) width = std::max(width, name.size());
@@ -34,7 +176,7 @@ int RunVerb(const Invocation& invocation, const std::string& command, const std:
   }
   const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == args[0]; });
   if (found == verbs.end()) {
-    return invocation.Fail(command.empty() ? "command line" : command, console::UnknownVerb(args[0], names),
+    return invocation.Fail(command.empty() ? "command line" : command, UnknownWord(command, verbs, args[0]),
                            kWrongUsage);
   }
   return found->run(invocation, Words(args.begin() + 1, args.end()));

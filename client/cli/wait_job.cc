@@ -13,9 +13,12 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
+#include "base/console/table.h"
+#include "base/units.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 #include "client/job_client/job_watch.h"
@@ -60,8 +63,9 @@ class Waiter {
   Result<Waited> Run(job::JobWatch& watch) {
     while (true) {
       std::array<pollfd, 2> waited{pollfd{watch.fd(), POLLIN, 0}, pollfd{sigint_.fd(), POLLIN, 0}};
-      const int ready = ::poll(waited.data(), waited.size(), MillisLeft());
+      const int ready = ::poll(waited.data(), waited.size(), MillisToWait());
       if (ready < 0 && errno != EINTR) return FromErrno(errno, "wait for the job");
+      ShowAway(watch.AwaySince());
       if (ready == 0 && MillisLeft() == 0) return TimeIsUp();
       if (waited[1].revents != 0) {
         sigint_.Consume();
@@ -85,6 +89,29 @@ class Waiter {
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
   }
 
+  // Returns how long to wait for news: while the master is away, until the line that tells how long is to be renewed.
+  [[nodiscard]] int MillisToWait() const {
+    constexpr int kRenew = 1000;
+    const int left = MillisLeft();
+    return !away_ ? left : left < 0 ? kRenew : std::min(left, kRenew);
+  }
+
+  // Tells that the master is away once that has lasted, for how long, and when it is back.
+  void ShowAway(const std::optional<Clock::time_point>& since) {
+    away_ = since.has_value();
+    const auto away =
+        std::chrono::duration_cast<std::chrono::seconds>(since ? Clock::now() - *since : Clock::duration());
+    const std::string upto = "; waiting up to " + FormatDuration(kPatience) + " for it";
+    if (away.count() >= 1 && console_.err_is_terminal) {
+      line_.Show(ToText(job_) + ": no word from the master for " + std::to_string(away.count()) + " s" + upto);
+    } else if (away.count() >= 1 && !told_away_) {
+      told_away_ = true;
+      console::SayLine(console_, "millrace: " + ToText(job_) + ": the master cannot be reached" + upto);
+    } else if (!since && std::exchange(told_away_, false)) {
+      console::SayLine(console_, "millrace: " + ToText(job_) + ": the master is back");
+    }
+  }
+
   Result<Waited> TimeIsUp() {
     line_.Clear();
     MILLRACE_ASSIGN(JobStatus status, client_.GetStatus(job_));
@@ -96,7 +123,8 @@ class Waiter {
   void Show(const JobStatus& status) {
     if (status.first_launch != 0 && !running_since_) running_since_ = std::chrono::steady_clock::now();
     if (console_.err_is_terminal) {
-      line_.Show(running_since_ ? BarLine(status, Elapsed()) : ToText(job_) + " waits for a slot");
+      line_.Show(running_since_ ? BarLine(status, Elapsed(), console::TerminalWidth(console_.err))
+                                : ToText(job_) + " waits for a slot");
     } else if (const std::string line = plain_.Update(status); !line.empty()) {
       console::SayLine(console_, line);
     }
@@ -110,7 +138,12 @@ class Waiter {
   std::optional<Waited> Interrupted() {
     const bool asked = console_.in_is_terminal && console_.err_is_terminal;
     line_.Clear();
-    if (asked && !Asked()) {
+    const Answer answer = asked ? Ask() : Answer::kKill;
+    if (answer == Answer::kGoOn) {
+      console::SayLine(console_, ToText(job_) + " goes on, and is waited for");
+      return std::nullopt;
+    }
+    if (answer == Answer::kLeave) {
       console::SayLine(console_, ToText(job_) + " goes on; follow it with: millrace job wait " + ToText(job_));
       return Waited{std::nullopt, kFailed};
     }
@@ -121,15 +154,23 @@ class Waiter {
     return Waited{std::nullopt, 128 + SIGINT};
   }
 
-  // Asks whether to kill the job. Another Ctrl-C means no.
-  bool Asked() {
-    (void)WriteAll(console_.err, "\nkill " + ToText(job_) + "? [y/N] ", "standard error");
+  enum class Answer { kKill, kGoOn, kLeave };
+
+  // Asks whether to kill the job. Another Ctrl-C, or the end of the input, leaves the job; any other answer than yes
+  // goes on waiting for it.
+  Answer Ask() {
+    (void)WriteAll(console_.err, "\nkill " + ToText(job_) + "? [y/N; Ctrl-C leaves it running] ", "standard error");
     std::array<pollfd, 2> waited{pollfd{console_.in, POLLIN, 0}, pollfd{sigint_.fd(), POLLIN, 0}};
     while (::poll(waited.data(), waited.size(), -1) < 0 && errno == EINTR) {
     }
-    if (waited[1].revents != 0) return false;
-    char answer = 'n';
-    return ::read(console_.in, &answer, 1) == 1 && (answer == 'y' || answer == 'Y');
+    if (waited[1].revents != 0) {
+      sigint_.Consume();
+      (void)WriteAll(console_.err, "\n", "standard error");
+      return Answer::kLeave;
+    }
+    std::array<char, 256> line{};  // a terminal gives one line
+    if (::read(console_.in, line.data(), line.size()) <= 0) return Answer::kLeave;
+    return line[0] == 'y' || line[0] == 'Y' ? Answer::kKill : Answer::kGoOn;
   }
 
   const Invocation& invocation_;
@@ -140,6 +181,7 @@ class Waiter {
   const std::optional<Clock::time_point> until_;
   console::StatusLine line_;
   PlainProgress plain_;
+  bool away_ = false, told_away_ = false;
   std::optional<std::chrono::steady_clock::time_point> running_since_;
 };
 

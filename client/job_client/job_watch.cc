@@ -28,13 +28,24 @@ constexpr kj::Duration kSubscription = 10 * kj::SECONDS;
 // The state that both threads share.
 class News {
  public:
+  using Clock = std::chrono::steady_clock;
   explicit News(Fd event) : event_(std::move(event)) {}
 
   void Put(Result<JobStatus> news) {
     const std::lock_guard lock(mutex_);
     newest_ = std::move(news);
-    const std::uint64_t one = 1;
-    (void)!::write(event_.get(), &one, sizeof one);
+    Raise();
+  }
+  // Notes whether the master is out of reach.
+  void SetAway(bool away) {
+    const std::lock_guard lock(mutex_);
+    if (away == away_since_.has_value()) return;
+    away_since_ = away ? std::optional(Clock::now()) : std::nullopt;
+    Raise();
+  }
+  [[nodiscard]] std::optional<Clock::time_point> AwaySince() const {
+    const std::lock_guard lock(mutex_);
+    return away_since_;
   }
   std::optional<Result<JobStatus>> Take() {
     const std::lock_guard lock(mutex_);
@@ -45,9 +56,15 @@ class News {
   [[nodiscard]] int fd() const { return event_.get(); }
 
  private:
+  void Raise() {
+    const std::uint64_t one = 1;
+    (void)!::write(event_.get(), &one, sizeof one);
+  }
+
   const Fd event_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<Result<JobStatus>> newest_;
+  std::optional<Clock::time_point> away_since_;
 };
 
 // The object that is served to the master. It dies when the master drops it or the connection breaks, which rejects the
@@ -107,10 +124,11 @@ kj::Promise<void> JobWatch::Impl::Follow(capnp::Capability::Client bootstrap, kj
   auto call = bootstrap.castAs<master::wire::Master>().jobsRequest().send().getService().watchRequest();
   call.setJob(job.value);
   call.setWatcher(kj::heap<Watcher>(news, kj::mv(over.fulfiller)));
-  return call.send().then(
+  auto followed = call.send().then(
       [this, &io, ended, promise = kj::mv(over.promise)](capnp::Response<JobService::WatchResults>&& answer) mutable {
         JobStatus status = FromWire(answer.getStatus());
         *ended = Ended(status.state);
+        news->SetAway(false);
         news->Put(std::move(status));
         if (*ended) return kj::Promise<void>(kj::READY_NOW);
         return promise.then([ended] { *ended = true; })
@@ -118,6 +136,10 @@ kj::Promise<void> JobWatch::Impl::Follow(capnp::Capability::Client bootstrap, kj
             .exclusiveJoin(UntilStopped())
             .attach(answer.getSubscription());
       });
+  return followed.catch_([news = news](kj::Exception&& e) {
+    if (e.getType() == kj::Exception::Type::DISCONNECTED) news->SetAway(true);
+    kj::throwFatalException(kj::mv(e));
+  });
 }
 
 Result<bool> JobWatch::Impl::Subscribe() {
@@ -147,6 +169,7 @@ void JobWatch::Impl::Run() {
         ended.status().code() == StatusCode::kUnavailable || ended.status().code() == StatusCode::kTimeout;
     if (!unreachable || steady_clock::now() - reached > std::chrono::microseconds(patience))
       return news->Put(ended.status());
+    news->SetAway(true);
   }
 }
 
@@ -171,5 +194,6 @@ JobWatch::JobWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JobWatch::~JobWatch() { impl_->Stop(); }
 int JobWatch::fd() const { return impl_->news->fd(); }
 std::optional<Result<JobStatus>> JobWatch::Take() { return impl_->news->Take(); }
+std::optional<std::chrono::steady_clock::time_point> JobWatch::AwaySince() const { return impl_->news->AwaySince(); }
 
 }  // namespace millrace::job

@@ -4,6 +4,7 @@
 // control thread and a thread of the watch deliver the changes.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,9 @@ class JobWatch {
   // Returns the newest status if it has not been taken yet, or the failure that ended the watch (kUnavailable or
   // kTimeout: the master stayed out of reach). Returns nothing if there is neither. Never blocks.
   std::optional<Result<JobStatus>> Take();
+  // Returns since when the master is out of reach; nothing if it is not. The descriptor becomes readable when that
+  // changes, too.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> AwaySince() const;
 
  private:
   struct Impl;

@@ -48,8 +48,13 @@ int RunMv(const Args& args, const FsContext& context) {
   Args sources = arguments.operands();
   const std::string target = sources.back();
   sources.pop_back();
+  if (const Status checked = CheckPaths(arguments.operands()); !checked.ok()) {
+    console::SayError(context.console, "fs mv", checked);
+    return console::kWrongUsage;
+  }
   return WithClient(context, "mv", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
+    MILLRACE_TRY(CheckParent(client, to));
     MILLRACE_ASSIGN(const std::vector<std::string> all, ExpandPatterns(client, sources));
     if (all.size() > 1 || target.ends_with('/')) {
       const Result<FileStatus> found = client.Stat(to);
@@ -79,7 +84,9 @@ int RunSetrep(const Args& args, const FsContext& context) {
   std::uint32_t replicas = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), replicas);
   if (error != std::errc() || end != text.data() + text.size() || replicas < 1 || replicas > 64) {
-    console::SayError(context.console, "fs setrep", Invalid(Quote(text) + " is not a number of replicas from 1 to 64"));
+    console::SayError(context.console, "fs setrep",
+                      Invalid(Quote(text) + " is not a number of replicas from 1 to 64, which "
+                                            "stands before the paths"));
     return console::kWrongUsage;
   }
   return ForEachMatch(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {

@@ -55,6 +55,7 @@ Status Copy(DfsClient& client, const Args& sources, const std::string& target, c
   const Result<FileStatus> there = client.Stat(to);
   if (!there.ok() && there.status().code() != StatusCode::kNotFound) return there.status();
   const bool into = there.ok() && there->directory;
+  if (!there.ok()) MILLRACE_TRY(CheckParent(client, to));
   if (all.size() > 1 && !into) return Invalid(Quote(to) + " is not a directory; make it first");
   for (const std::string& source : all) {
     MILLRACE_ASSIGN(const FileStatus from, client.Stat(source));
@@ -87,6 +88,10 @@ int RunCp(const Args& args, const FsContext& context) {
   Args sources = arguments.operands();
   const std::string target = sources.back();
   sources.pop_back();
+  if (const Status checked = CheckPaths(arguments.operands()); !checked.ok()) {
+    console::SayError(context.console, "fs cp", checked);
+    return console::kWrongUsage;
+  }
   return WithClient(context, "cp", [&](DfsClient& client) { return Copy(client, sources, target, options); });
 }
 

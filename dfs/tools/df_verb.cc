@@ -28,11 +28,12 @@ Status Show(const Health& health, bool as_json, bool in_bytes, console::Printer&
 }  // namespace
 
 int RunDf(const Args& args, const FsContext& context) {
-  bool json = false, bytes = false;
+  bool json = false, bytes = false, human = true;
   console::Arguments arguments("fs df", "",
                                "Shows the space on the disks of all live workers together: the total, the part used by "
                                "blocks with all their replicas, and the free part.");
-  arguments.Flag("--bytes", &bytes, "show numbers of bytes");
+  arguments.Human(&human);  // unless bytes are asked for
+  arguments.Flag("-B,--bytes", &bytes, "show numbers of bytes");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 0)) return *status;
   return WithClient(context, "df", [&](DfsClient& client) -> Status {

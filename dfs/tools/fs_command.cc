@@ -1,33 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dfs/tools/fs_command.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/console/arguments.h"
+#include "base/local_place.h"
+#include "base/text.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/path.h"
+#include "dfs/wire/pattern.h"
 
 namespace millrace::dfs {
 
 using console::Printer;
 using console::SayError;
 
+namespace {
+
+// What Hadoop, coreutils and other shells of file systems call the verbs.
+constexpr console::Synonym kSynonyms[] = {
+    {"list", "ls"},
+    {"dir", "ls"},
+    {"ll", "ls"},
+    {"lsr", "ls -R"},
+    {"upload", "put"},
+    {"copyFromLocal", "put"},
+    {"moveFromLocal", "put, and rm of the local file"},
+    {"appendToFile", "put, since files cannot be appended to"},
+    {"download", "get"},
+    {"copyToLocal", "get"},
+    {"moveToLocal", "get, and fs rm"},
+    {"type", "cat"},
+    {"text", "cat"},
+    {"less", "cat, into less"},
+    {"more", "cat, into less"},
+    {"grep", "cat, into grep, or millrace run grep"},
+    {"remove", "rm"},
+    {"delete", "rm"},
+    {"del", "rm"},
+    {"unlink", "rm"},
+    {"rmr", "rm -r"},
+    {"rmdir", "rm -r"},
+    {"move", "mv"},
+    {"rename", "mv"},
+    {"copy", "cp"},
+    {"distcp", "cp -r"},
+    {"md", "mkdir"},
+    {"dus", "du -s"},
+    {"touchz", "touch"},
+    {"exists", "test -e"},
+    {"sha256sum", "checksum"},
+    {"md5sum", "checksum"},
+    {"replication", "setrep"},
+    {"getfacl", "stat"},
+    {"info", "stat"},
+    {"report", "df, or millrace node list"},
+    {"dfsadmin", "df, safemode or millrace node list"},
+};
+
+}  // namespace
+
 const std::vector<FsVerb>& FsVerbs() {
   static const std::vector<FsVerb> kVerbs = {
       {"ls", "list files and directories", RunLs},
       {"put", "store local files and directories, or standard input", RunPut},
       {"get", "fetch files and directories", RunGet},
+      {"getmerge", "fetch several files as a single local one", RunGetmerge},
       {"cat", "write files to standard output", RunCat},
       {"head", "write the beginning of a file to standard output", RunHead},
       {"tail", "write the end of a file to standard output", RunTail},
+      {"find", "list what has a certain name, kind, size or age", RunFind},
+      {"test", "tell by the exit status whether a path exists, is a directory or is empty", RunTest},
+      {"touch", "make empty files", RunTouch},
       {"mkdir", "make directories, parents included", RunMkdir},
       {"rm", "remove files and, with -r, directories", RunRm},
       {"cp", "copy within the file system", RunCp},
       {"mv", "rename, or move into a directory", RunMv},
       {"du", "show the bytes below a directory", RunDu},
+      {"count", "count the directories, files and bytes at and below paths", RunCount},
       {"df", "show the space on all disks together", RunDf},
       {"stat", "show what is known about a path", RunStat},
+      {"checksum", "show the SHA-256 of the bytes of files", RunChecksum},
       {"chmod", "change the modes of files and directories", RunChmod},
       {"chown", "change the owner of files and directories", RunChown},
       {"chgrp", "change the group of files and directories", RunChgrp},
@@ -56,8 +111,25 @@ int RunFsCommand(const std::vector<std::string>& args, const FsContext& context)
   for (const FsVerb& verb : FsVerbs()) {
     if (verb.name == args[0]) return verb.run({args.begin() + 1, args.end()}, context);
   }
-  SayError(context.console, "fs", console::UnknownVerb(args[0], names));
+  const std::string word = args[0].substr(args[0].starts_with('-'));  // Hadoop's verbs have a dash in front
+  const bool only_dash = std::ranges::find(names, word) != names.end();
+  SayError(context.console, "fs",
+           only_dash ? Invalid("no command " + Quote(args[0]) + "; did you mean " + word + "?")
+                     : console::UnknownVerb(word, names, kSynonyms));
   return console::kWrongUsage;
+}
+
+Status CheckPaths(const Args& paths) {
+  for (const std::string& path : paths) {
+    if (path.starts_with('{') || (HasPattern(path) && path.starts_with('/')))
+      continue;  // its alternatives are looked at
+    const Status checked = CanonicalPath(path).status();
+    if (checked.ok()) continue;
+    const LocalKind local = path.starts_with('/') ? LocalKind::kNothing : LookAtLocal(path);
+    if (local == LocalKind::kNothing) return checked;
+    return Invalid(checked.message() + "; a file of this machine has that name, and `millrace fs put` stores it");
+  }
+  return Status::Ok();
 }
 
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f) {
@@ -79,6 +151,10 @@ using Expand = std::function<Result<std::vector<std::string>>(DfsClient&, const 
 
 int ForEach(const FsContext& context, const std::string& verb, const Args& paths, const Expand& expand,
             const std::function<Status(DfsClient&, const std::string&)>& f) {
+  if (const Status checked = CheckPaths(paths); !checked.ok()) {
+    SayError(context.console, "fs " + verb, checked);
+    return console::kWrongUsage;
+  }
   bool failed = false;
   const auto note = [&](const Status& done) {
     if (done.ok()) return;

@@ -62,6 +62,10 @@ int RunGet(const Args& args, const FsContext& context) {
     target = sources.back();
     sources.pop_back();
   }
+  if (const Status checked = CheckPaths(sources); !checked.ok()) {
+    console::SayError(context.console, "fs get", checked);
+    return console::kWrongUsage;
+  }
   const int status = WithClient(context, "get", [&](DfsClient& client) {
     const Result<std::vector<std::string>> all = ExpandPatterns(client, sources);
     if (!all.ok()) return all.status();

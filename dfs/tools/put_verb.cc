@@ -59,8 +59,10 @@ int RunPut(const Args& args, const FsContext& context) {
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
   Result<PutOptions> options = ToOptions(flags, context.console);
   const Result<console::ProgressStyle> style = console::ParseProgressStyle(flags.progress, context.console);
-  if (!options.ok() || !style.ok()) {
-    console::SayError(context.console, "fs put", options.ok() ? style.status() : options.status());
+  const Status target_checked = CheckPaths({arguments.operands().back()});
+  for (const Status& checked : {options.status(), style.status(), target_checked}) {
+    if (checked.ok()) continue;
+    console::SayError(context.console, "fs put", checked);
     return console::kWrongUsage;
   }
   const console::Interrupt interrupt;

@@ -15,7 +15,8 @@ namespace {
 
 Status Print(DfsClient& client, const std::string& path, std::uint64_t last, const FsContext& context) {
   MILLRACE_ASSIGN(const FileStatus file, client.Stat(path));
-  if (file.directory) return Invalid(Quote(path) + ": is a directory");
+  if (file.directory)
+    return Invalid(Quote(path) + ": is a directory; name files, as a pattern such as /* behind it does");
   const std::uint64_t from = file.length > last ? file.length - last : 0;
   const auto write = [&](std::string_view bytes) { return console::WriteOut(context.console.out, bytes); };
   return CopyOut(client, file, from, write, nullptr, nullptr);
@@ -64,18 +65,39 @@ Status PrintLast(DfsClient& client, const std::string& path, const Part& part, c
   return part.lines ? PrintLastLines(client, path, *part.lines, context) : Print(client, path, part.bytes, context);
 }
 
+// Returns the words with "-20" as "--lines=20", as head and tail of coreutils take it.
+Args WithLineCounts(const Args& args) {
+  Args out;
+  bool options = true;
+  for (const std::string& word : args) {
+    options = options && word != "--";
+    const bool count =
+        options && word.size() > 1 && word[0] == '-' && word.find_first_not_of("0123456789", 1) == word.npos;
+    out.push_back(count ? "--lines=" + word.substr(1) : word);
+  }
+  return out;
+}
+
 // Runs head or tail, whose options say how much.
 int RunPart(const Args& args, const FsContext& context, const std::string& verb, const std::string& one_line,
             Status (*print)(DfsClient&, const std::string&, const Part&, const FsContext&)) {
   std::string bytes;
   std::int64_t lines = -1;
+  bool follow = false;
   console::Arguments arguments("fs " + verb, "PATH...", one_line);
   arguments.Text("-c,--bytes", &bytes, "how many bytes, such as 1000 or 4K (default 1K)");
-  arguments.Integer("-n,--lines", &lines, 0, 1'000'000'000, "how many lines, in place of bytes");
-  if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
+  arguments.Integer("-n,--lines", &lines, 0, 1'000'000'000, "how many lines, in place of bytes; -20 is -n 20");
+  if (verb == "tail") arguments.Flag("-f,--follow", &follow, "is refused: a file that can be read does not grow");
+  arguments.Example("-n 20 /out/part-r-00000");
+  if (const auto status = arguments.Parse(WithLineCounts(args), context.console, 1, args.size())) return *status;
   const Result<std::uint64_t> count = ParseBytes(bytes.empty() ? "1K" : bytes);
   Status wrong = count.ok() ? Status::Ok() : count.status().Within("--bytes");
   if (lines >= 0 && !bytes.empty()) wrong = Invalid("--bytes and --lines contradict each other; give one of them");
+  if (follow) {
+    wrong = Invalid(
+        "--follow: a file can be read once it is complete, and does not grow then, so that there is nothing "
+        "to follow; what a running job prints is followed with `millrace job logs --follow`");
+  }
   if (!wrong.ok()) {
     console::SayError(context.console, "fs " + verb, wrong);
     return console::kWrongUsage;

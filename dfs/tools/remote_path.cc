@@ -38,6 +38,18 @@ std::string LastName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
+Status CheckParent(DfsClient& client, const std::string& canonical) {
+  const std::string parent(ParentPath(canonical));
+  const Result<FileStatus> there = client.Stat(parent);
+  if (there.status().code() == StatusCode::kNotFound) {
+    return NotFound(Quote(canonical) + ": there is no directory " + Quote(parent) +
+                    " to put it into; `millrace fs mkdir` makes it");
+  }
+  if (there.ok() && !there->directory)
+    return Invalid(Quote(canonical) + ": " + Quote(parent) + " is a file, not a directory");
+  return there.status();
+}
+
 Status Walk(DfsClient& client, const std::string& path, const std::function<Status(const FileStatus&)>& visit) {
   MILLRACE_ASSIGN(const FileStatus root, client.Stat(path));
   if (!root.directory) return visit(root);

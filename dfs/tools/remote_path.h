@@ -16,6 +16,10 @@ namespace millrace::dfs {
 [[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
 [[nodiscard]] std::string LastName(std::string_view path);  // of a local path, too; "" for "/"
 
+// Returns kNotFound, with what to do, if the directory in which `canonical` is to be made does not exist: a typing
+// error shall move or copy nothing away.
+[[nodiscard]] Status CheckParent(DfsClient& client, const std::string& canonical);
+
 // Calls `visit` for everything below a directory, parents before their entries, or for a file itself. Returns the first
 // failure of `visit`, which ends the walk.
 [[nodiscard]] Status Walk(DfsClient& client, const std::string& path,

@@ -75,6 +75,8 @@ int RunChmod(const Args& args, const FsContext& context) {
                                "Changes who may read, write and traverse: MODE is octal, as 750, or [ugoa][+-=][rwxXt] "
                                "with commas between, as u+rwx,go-w. You can change your own files and directories.");
   arguments.Example("-R g+rX /team/data");
+  arguments.DashedOperands(
+      [](std::string_view word) { return word.find_first_not_of("rwxXtugoa+-=,") == std::string_view::npos; });
   arguments.Flag("-R,--recursive", &recursive, "change directories with everything below");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
   Args paths = arguments.operands();

@@ -13,6 +13,12 @@ namespace millrace::dfs {
 using Args = std::vector<std::string>;
 
 int RunLs(const Args& args, const FsContext& context);
+int RunCount(const Args& args, const FsContext& context);
+int RunFind(const Args& args, const FsContext& context);
+int RunTest(const Args& args, const FsContext& context);
+int RunChecksum(const Args& args, const FsContext& context);
+int RunTouch(const Args& args, const FsContext& context);
+int RunGetmerge(const Args& args, const FsContext& context);
 int RunDu(const Args& args, const FsContext& context);
 int RunStat(const Args& args, const FsContext& context);
 int RunPut(const Args& args, const FsContext& context);
@@ -38,10 +44,14 @@ int RunBalance(const Args& args, const FsContext& context);
 // text changes nothing.
 [[nodiscard]] Result<Mode> ModeOf(const std::string& text, Mode otherwise, bool directory);
 
+// Returns kInvalid for operands that no path can be, so that they are refused as wrong usage before the master is
+// asked.
+[[nodiscard]] Status CheckPaths(const Args& paths);
+
 // Connects and calls `f`. Prints a failure ("fs VERB: ..."). Returns the exit status.
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);
-// Does the same as WithClient, but calls `f` for each path, in canonical form. After a failure, it continues with the
-// other paths.
+// Does the same as WithClient, but checks the paths first (CheckPaths), and calls `f` for each path, in canonical form.
+// After a failure, it continues with the other paths.
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f);
 

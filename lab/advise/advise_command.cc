@@ -85,6 +85,8 @@ Result<std::vector<sched::Variant>> SchedulersFor(const AdviseWords& words, cons
 }
 
 Result<History> ReadHistory(const Invocation& invocation, const AdviseWords& words) {
+  const std::vector<std::string> goals = GoalNames();
+  if (std::ranges::find(goals, words.goal) == goals.end()) return MetricOfGoal(words.goal, {}).status();
   if (words.workload.empty()) {
     if (!words.in_force.empty())
       return Invalid("--in-force goes with --workload only: a cluster says what is in force");

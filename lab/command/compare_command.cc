@@ -56,7 +56,7 @@ struct CompareWords {
   std::string write, check;  // pages
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
-  bool simulate = false;
+  bool simulate = false, busy = false;
 };
 
 void Declare(Arguments& arguments, CompareWords* words) {
@@ -82,6 +82,7 @@ void Declare(Arguments& arguments, CompareWords* words) {
   arguments.Text("--write", &words->write,
                  "for a paper's file: put its tables into this page instead of printing them");
   arguments.Text("--check", &words->check, "for a paper's file: fail if this page has other tables");
+  arguments.Flag("--busy", &words->busy, "go on though other work disturbs one live run after another");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
   arguments.Flag("--json", &words->json, "print the result as JSON");
   arguments.Flag("--wide", &words->wide, "print all metrics and columns, even if they do not fit into 80 columns");
@@ -257,11 +258,11 @@ Material MaterialOf(const Prepared& prepared, const RunStore& store) {
 }
 
 // Makes the runs; with --until-width as many as it takes.
-Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& progress) {
+Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& progress, bool busy_is_fine) {
   // A live arena sees to signals itself.
   const auto interrupt = prepared->subject.where == "sim" ? std::make_unique<console::Interrupt>() : nullptr;
   RunsWatch watch;
-  watch.stop = [&] { return interrupt != nullptr && interrupt->Seen(); };
+  watch.stop = [&] { return (interrupt != nullptr && interrupt->Seen()) || (progress.TooBusy() && !busy_is_fine); };
   watch.begun = [&](const PlannedRun& run, bool warm_up) { progress.Begun(run, warm_up); };
   watch.ended = [&](const RunRecord& record) { progress.Ended(record); };
   const auto make = [&] {
@@ -318,11 +319,19 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
   if (const Status removed = RemoveOldForms(words.directory, *store); !removed.ok())
     return invocation.FailToStart(kCompareVerb, removed);
   RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), SteadyMicros);
-  const Result<Making> made = MakeAllRuns(&prepared, *store, progress);
+  const Result<Making> made = MakeAllRuns(&prepared, *store, progress, words.busy);
   progress.Clear();
   if (!made.ok()) {
     const bool gone = made.status().code() == StatusCode::kUnavailable;
     return invocation.Fail(kCompareVerb, made.status(), gone ? kUnreachable : kFailed);
+  }
+  if (*made == Making::kStopped && progress.TooBusy() && !words.busy) {
+    return invocation.Fail(
+        kCompareVerb, Invalid("this machine is too busy to compare schedulers on it: " +
+                       std::to_string(RunsProgress::kMostDisturbed) +
+                       " runs in a row were disturbed, the last because " + progress.disturbance() +
+                       "; the same command goes on from here another time, --on sim needs no quiet machine, and --busy "
+                       "goes on in spite of that"));
   }
   if (*made == Making::kStopped) {
     console::SayLine(invocation.console, "stopped with " + std::to_string(RunsLeft(prepared.design, *store)) +

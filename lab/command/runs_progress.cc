@@ -42,9 +42,10 @@ void RunsProgress::Begun(const PlannedRun& run, bool warm_up) {
 
 void RunsProgress::Ended(const RunRecord& record) {
   Count& count = counts_[record.run.scheduler];
-  ++count.timed;
   count.took += now_() - begun_;
   const std::string& disturbed = record.outcome.disturbed;
+  disturbed_ = disturbed.empty() ? 0 : disturbed_ + 1;
+  disturbance_ = disturbed;
   const bool again = !disturbed.empty() && record.run.again < kMostAgain;
   if (again) {
     line_.Clear();
@@ -52,6 +53,7 @@ void RunsProgress::Ended(const RunRecord& record) {
     return;
   }
   ++count.done;
+  ++count.finished;
   if (console_.err_is_terminal || now_() - told_ < kBetweenLines) return;
   told_ = now_();
   console::SayLine(console_, LineOf(record.run.scheduler));
@@ -63,15 +65,16 @@ std::string RunsProgress::LineOf(std::uint32_t scheduler) const {
          TimeLeft();
 }
 
-// The runs of a scheduler that has none yet are taken to last as long as those of the others.
+// What is left is taken to need as many repetitions as what is done. The runs of a scheduler that has none yet are
+// taken to last as long as those of the others.
 std::string RunsProgress::TimeLeft() const {
   Micros took = 0;
-  std::size_t timed = 0;
-  for (const Count& count : counts_) took += count.took, timed += count.timed;
-  if (timed == 0) return {};
+  std::size_t finished = 0;
+  for (const Count& count : counts_) took += count.took, finished += count.finished;
+  if (finished == 0) return {};
   double left = 0;
   for (const Count& count : counts_) {
-    const auto [sum, runs] = count.timed > 0 ? std::pair(count.took, count.timed) : std::pair(took, timed);
+    const auto [sum, runs] = count.finished > 0 ? std::pair(count.took, count.finished) : std::pair(took, finished);
     left += static_cast<double>(count.all - count.done) * static_cast<double>(sum) / static_cast<double>(runs);
   }
   if (left < 1) return {};

@@ -26,6 +26,11 @@ class RunsProgress {
   void Begun(const PlannedRun& run, bool warm_up);
   void Ended(const RunRecord& record);
   void Clear() { line_.Clear(); }
+  // Returns true if as many runs in a row were disturbed that the machine is taken to be too busy for a comparison.
+  [[nodiscard]] bool TooBusy() const { return disturbed_ >= kMostDisturbed; }
+  // Returns what disturbed the last of them.
+  [[nodiscard]] const std::string& disturbance() const { return disturbance_; }
+  static constexpr std::uint32_t kMostDisturbed = 3;
 
   // Returns "fair: 3 of 8 runs; 4 min 10 s left in all".
   [[nodiscard]] std::string LineOf(std::uint32_t scheduler) const;
@@ -33,8 +38,8 @@ class RunsProgress {
  private:
   struct Count {
     std::size_t done = 0, all = 0;
-    std::size_t timed = 0;  // of this command
-    Micros took = 0;        // all timed ones together
+    std::size_t finished = 0;  // by this command
+    Micros took = 0;           // by all runs of this command, those that were made again included
   };
   [[nodiscard]] std::string TimeLeft() const;
 
@@ -44,6 +49,8 @@ class RunsProgress {
   console::StatusLine line_;
   std::vector<Count> counts_;  // by scheduler
   Micros begun_ = 0, told_ = 0;
+  std::uint32_t disturbed_ = 0;  // runs in a row, up to the last one
+  std::string disturbance_;
 };
 
 }  // namespace millrace::compare

@@ -19,7 +19,8 @@ import tempfile
 import cgroups
 
 BIN = os.environ.get("MILLRACE_BIN") or sys.exit("set MILLRACE_BIN to the directory of the millrace program")
-MILLRACE = os.path.join(BIN, "millrace")
+MILLRACE = os.path.realpath(os.path.join(BIN, "millrace"))
+BIN = os.path.dirname(MILLRACE)  # which has the jobs, too, as bin of a build has not
 LIMIT_SECONDS = 240  # on anything that a test waits for
 
 _libc = ctypes.CDLL(None, use_errno=True)

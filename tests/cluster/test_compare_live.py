@@ -145,7 +145,7 @@ class CompareLive(unittest.TestCase):
         capped, out = os.path.join(self.directory, "capped.toml"), os.path.join(self.directory, "out")
         with open(capped, "w", encoding="utf-8") as f:
             f.write("[pools.ann]\nmax_maps = 1\n")
-        subprocess.run([MILLRACE, "compare", self.workload, "--on", "local", "--scheduler", "fair,capped=fair", "--settings", f"capped={capped}",
+        subprocess.run([MILLRACE, "compare", self.workload, "--on", "local", "--busy", "--scheduler", "fair,capped=fair", "--settings", f"capped={capped}",
                         "--repeat", "2", "--no-same-against-same", "-o", out], env={**os.environ, "TMPDIR": self.scratch}, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
         with open(os.path.join(out, "comparison.json"), encoding="utf-8") as f:

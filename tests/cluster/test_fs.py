@@ -111,6 +111,49 @@ class FsTest(unittest.TestCase):
         self.run_fs("rm", "-r", "/m")
         self.cluster.run("fs", "stat", "/m", status=1)
 
+    def test_verbs_as_coreutils_and_hadoop_have_them(self):
+        one, two = random.Random(5).randbytes(3000), b"second\n"
+        for name, data in (("2023/one", one), ("2024/two", two), ("2024/_SUCCESS", b"")):
+            self.run_fs("put", self.local(f"verbs/{name}", data), f"/verbs/{name}")
+        self.assertEqual(self.run_fs("cat", "/verbs/{2024,2023}/[!_]*"), one + two)
+        self.assertEqual(self.run_fs("ls", "-1t", "/verbs/2023/one", "/verbs/2024/two").split(), [b"/verbs/2024/two", b"/verbs/2023/one"])
+        self.assertEqual(self.run_fs("ls", "-1tr", "/verbs/2023/one", "/verbs/2024/two").split(), [b"/verbs/2023/one", b"/verbs/2024/two"])
+        self.assertEqual(self.run_fs("ls", "-1S", "/verbs/*").split(), [b"/verbs/2023/one", b"/verbs/2024/two", b"/verbs/2024/_SUCCESS"])
+        self.assertEqual(self.run_fs("ls", "-d1", "/verbs").split(), [b"/verbs/"])
+        self.assertIn(b"2.9", self.run_fs("du", "-sh", "/verbs"))
+        self.assertEqual(self.run_fs("count", "/verbs").split(), [b"3", b"3", b"3007", b"/verbs"])
+        self.assertEqual(self.run_fs("find", "/verbs", "-type", "f", "-size", "+1k").split(), [b"/verbs/2023/one"])
+        self.assertEqual(self.run_fs("find", "/verbs", "-empty", "-print0"), b"/verbs/2024/_SUCCESS\0")
+        self.assertEqual(self.run_fs("find", "/verbs", "-mtime", "+0"), b"")
+        self.assertEqual(self.run_fs("find", "/verbs", "-mmin", "-60", "-name", "o*").split(), [b"/verbs/2023/one"])
+        self.assertEqual(self.run_fs("checksum", "/verbs/2023/one"), hashlib.sha256(one).hexdigest().encode() + b"  /verbs/2023/one\n")
+        self.assertEqual(self.run_fs("stat", "-c", "%s %a %F", "/verbs/2024/two"), b"7 644 regular file\n")
+        self.run_fs("getmerge", "/verbs/2023", "/verbs/2024", self.cluster.path("merged"))
+        with open(self.cluster.path("merged"), "rb") as f:
+            self.assertEqual(f.read(), one + two)
+        self.run_fs("chmod", "-r,u+r", "/verbs/2024/two")
+        self.assertEqual(self.run_fs("stat", "-c", "%A", "/verbs/2024/two"), b"-rw-------\n")
+        for flag, path, status in (("-e", "/verbs", 0), ("-d", "/verbs/2024/two", 1), ("-z", "/verbs/2024/_SUCCESS", 0), ("-s", "/verbs/2023/*", 0), ("-e", "/verb", 1)):
+            self.assertEqual(self.cluster.run("fs", "test", flag, path, status=status), (b"", b""))
+        self.run_fs("touch", "/verbs/new/marker")
+        self.assertEqual(self.run_fs("stat", "-c", "%s", "/verbs/new/marker"), b"0\n")
+        _, error = self.cluster.run("fs", "touch", "/verbs/2024/two")
+        self.assertIn(b"exists already and stays as it is", error)
+        self.assertEqual(self.run_fs("cat", "/verbs/2024/two"), two)
+        self.cluster.run("fs", "touch", "/verbs/2024/two/below", status=1)
+
+    def test_nothing_goes_where_no_directory_is(self):
+        self.run_fs("put", self.local("stays", b"1"), "/stays")
+        for verb in ("mv", "cp"):
+            _, error = self.cluster.run("fs", verb, "/stays", "/typo/stays", status=1)
+            self.assertIn(b'there is no directory "/typo"', error)
+            self.assertEqual(error.count(b"\n"), 1, error)
+        self.assertEqual(self.run_fs("cat", "/stays"), b"1")
+        self.cluster.run("fs", "test", "-e", "/typo", status=1)
+        local = os.path.basename(self.local("there", b""))
+        _, error = self.cluster.run("fs", "cat", local, status=2, cwd=self.cluster.directory)
+        self.assertIn(b"a file of this machine has that name", error)
+
     def test_existing_files_are_kept_unless_forced(self):
         first, second = self.local("first", b"1"), self.local("second", b"2")
         self.run_fs("put", first, "/kept")

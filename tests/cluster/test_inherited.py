@@ -2,7 +2,6 @@
 """What a program inherits from whoever starts it, what the system refuses it, and whom it waits for."""
 
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -105,7 +104,7 @@ class DescriptorTest(Inherited):
 
 
 # Commands that print something without a cluster.
-ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), ("run", "--help"), ("run", "grep", "--help"), ("completion", "bash"),
+ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), ("run", "--help"), ("run", "grep", "--help"), ("completion", "bash"), ("completion", "zsh"), ("completion", "fish"),
          ("scheduler", "list"), ("scheduler", "list", "--json"), ("compare", "--help"), ("master", "--help"), ("worker", "--help"),
          ("local", "--help"), ("sim", "--help"), ("ca", "--help"), ("access", "--help"), ("job", "--help"))
 # Those that ask one. JOB stands for a job that has ended, OUT for an output that is new each time. A command of the table below that
@@ -114,21 +113,23 @@ ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null",
           ("fs", "fsck"), ("fs", "verify", "/in"), ("fs", "safemode", "get"), ("node", "list"), ("node", "list", "--json"), ("scheduler", "show"), ("scheduler", "set", "fair"), ("cluster", "status"),
           ("cluster", "status", "--json"), ("whoami",), ("job", "list"), ("job", "status", "JOB"), ("job", "status", "--json", "JOB"), ("job", "counters", "JOB"), ("job", "history", "JOB"),
           ("job", "wait", "JOB"), ("job", "logs", "JOB"), ("job", "tasks", "JOB"), ("run", "wordcount", "/in", "-o", "OUT"), ("run", "--json", "wordcount", "/in", "-o", "OUT"),
-          ("run", "--detach", "wordcount", "/in", "-o", "OUT"), ("history", "export"), ("fs", "head", "/in"), ("fs", "get", "/in", "-"), ("fs", "get", "/in", "/dev/stdout"))
+          ("run", "--detach", "wordcount", "/in", "-o", "OUT"), ("history", "export"), ("fs", "head", "/in"), ("fs", "get", "/in", "-"), ("fs", "get", "/in", "/dev/stdout"),
+          ("fs", "count", "/"), ("fs", "find", "/"), ("fs", "checksum", "/in"), ("fs", "getmerge", "/in", "-"))
 # Those that print nothing of their own on standard output where they do what they are asked, and those whose words need more than there
 # is here (a job that runs, a directory of certificates, a second cluster); of these the help is looked at.
-SILENT = {("fs", verb) for verb in ("put", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance")} | {
+SILENT = {("fs", verb) for verb in ("put", "test", "touch", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance")} | {
     ("job", "kill"), ("job", "priority"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "forget"), ("node", "unknown"),
     ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("access", "check"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("ca", "list"), ("master", "backup"),
     ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",)}
 
 
 def commands():
-    """Every command, from the table that the completion prints: (verb,) or (verb, verb below it)."""
-    script = subprocess.run([MILLRACE, "completion", "bash"], capture_output=True, check=True, text=True).stdout
-    verbs = re.search(r"^ *names=\(([^)]*)\)$", script, re.MULTILINE)[1].split()
-    below = {verb: names.split() for verb, names in re.findall(r"^ *([a-z]+)\) below=\(([^)]*)\) ;;$", script, re.MULTILINE)}
-    return [(verb,) for verb in verbs] + [(verb, name) for verb in verbs for name in below.get(verb, [])]
+    """Every command, from what the completion offers: (verb,) or (verb, verb below it)."""
+    def offers(*words):
+        out = subprocess.run([MILLRACE, "completion", "offer", "--", *words, ""], capture_output=True, check=True, text=True).stdout
+        return [word for word in out.split("\0") if word and word != "help"]
+    verbs = offers()
+    return [(verb,) for verb in verbs] + [(verb, name) for verb in verbs if verb not in ("run", "local") for name in offers(verb)]
 
 
 class OutputTest(Inherited):

@@ -65,7 +65,7 @@ class SimulatedBeside(unittest.TestCase):
         return done
 
     def compare(self, *more):
-        return self.run_words("compare", self.workload, "--scheduler", "fifo,fair", "--repeat", "2", "--on", "local", "-o", self.at(), *more)
+        return self.run_words("compare", self.workload, "--scheduler", "fifo,fair", "--repeat", "2", "--on", "local", "--busy", "-o", self.at(), *more)
 
     def at(self, *names):
         return os.path.join(self.directory, "c", *names)

@@ -168,6 +168,12 @@ class VerbsTest(unittest.TestCase):
         self.assertNotIn(f"node=n{number}\n", history)
         self.ask("node", "recommission", number)
 
+    def test_an_input_of_this_machine_gets_a_hint(self):
+        _, error = self.cluster.run("run", "wordcount", self.cluster.path("text"), "-o", "/hinted", status=1)
+        self.assertIn(b"no such file or directory; the inputs are paths of the cluster: `millrace fs put` stores", error)
+        _, error = self.cluster.run("run", "wordcount", "/nowhere/at/all", "-o", "/hinted", status=1)
+        self.assertNotIn(b"fs put", error)
+
     def test_schedulers(self):
         self.assertIn(b"fifo", self.ask("scheduler", "list"))
         self.assertIn(b"fifo", self.ask("scheduler", "show"))
@@ -176,11 +182,6 @@ class VerbsTest(unittest.TestCase):
         self.assertIn(b"fifo", error)
         _, error = self.cluster.run("scheduler", "set", "fairr+delay", status=2)
         self.assertTrue(error.startswith(b'millrace: scheduler set: no scheduler is called "fairr"; ') and error.endswith(b"; did you mean fair?\n"), error)
-
-    def test_completion_is_bash(self):
-        script = self.ask("completion", "bash")
-        check = subprocess.run(["bash", "-c", script.decode() + "\nCOMP_WORDS=(millrace fs s); COMP_CWORD=2; f=$(complete -p millrace | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f; echo ${COMPREPLY[@]}"], capture_output=True)
-        self.assertEqual(set(check.stdout.split()), {b"stat", b"setrep", b"safemode"}, check.stderr)
 
 
 class Memory(unittest.TestCase):

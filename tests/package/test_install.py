@@ -59,6 +59,14 @@ class InstallTest(unittest.TestCase):
         with open(os.path.join(out, "part-r-00000"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "a\t2\n")
 
+    def test_jobs_shadow_nothing_in_the_build_tree(self):
+        self.assertEqual(sorted(os.listdir(os.path.join(BUILD, "bin"))), ["dfsio", "millrace", "millrace-experiments", "millrace-generate"])
+        where = os.path.join(BUILD, "bin")
+        found = subprocess.run(["sh", "-c", "command -v grep sleep millrace"], env={"PATH": where + os.pathsep + os.environ["PATH"]}, capture_output=True, text=True)
+        self.assertEqual([os.path.dirname(path) == where for path in found.stdout.split()], [False, False, True])
+        jobs = subprocess.run([os.path.join(where, "millrace"), "run", "--list"], capture_output=True, text=True)
+        self.assertIn("\ngrep ", jobs.stdout, "which the program finds all the same")
+
     def test_every_header_of_the_face_compiles_by_itself(self):
         include = os.path.join(self.prefix, "include", "millrace")
         headers = sorted(os.listdir(os.path.join(include, "client", "api")))

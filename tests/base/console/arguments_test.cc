@@ -175,5 +175,77 @@ TEST(ConsoleTest, AnErrorIsOneLine) {
   EXPECT_EQ(said, "millrace: fs put: two\\nlines\\x0d\n");
 }
 
+// The forms in which other programs take options.
+struct Foreign {
+  Foreign() {
+    arguments.Text("-n,--name", &name, "a name");
+    arguments.Text("--size", &size, "a size");
+    arguments.Flag("--print0", &print, "a flag");
+  }
+  int Parse(const std::vector<std::string>& args) {
+    const Fd sink(::memfd_create("console", MFD_CLOEXEC));
+    const int status = arguments.Parse(args, {.out = sink.get(), .err = sink.get()}, 0, 9).value_or(0);
+    said = Daemon::TextOf(sink.get());
+    return status;
+  }
+  Arguments arguments{"try", "", "Tries."};
+  std::string name, size, said;
+  bool print = false, human = false;
+};
+
+TEST(ArgumentsTest, LongOptionsMayHaveOneDashWhereThatIsTheCustom) {
+  Foreign as_find;
+  as_find.arguments.OneDash();
+  EXPECT_EQ(as_find.Parse({"/a", "-name", "*.log", "-size", "-10M", "-print0", "/b"}), 0);
+  EXPECT_EQ(as_find.name, "*.log");
+  EXPECT_EQ(as_find.size, "-10M");
+  EXPECT_TRUE(as_find.print);
+  EXPECT_EQ(as_find.arguments.operands(), (Words{"/a", "/b"}));
+  Foreign wrong;
+  wrong.arguments.OneDash();
+  EXPECT_EQ(wrong.Parse({"-delete"}), 2);
+  Foreign other;
+  EXPECT_EQ(other.Parse({"-name", "x"}), 0);
+  EXPECT_EQ(other.name, "ame") << "elsewhere it is the option -n with its value";
+}
+
+TEST(ArgumentsTest, AnOperandMayBeginWithADashWhereThatIsTheCustom) {
+  Foreign as_chmod;
+  as_chmod.arguments.DashedOperands([](std::string_view word) { return word == "-x"; });
+  EXPECT_EQ(as_chmod.Parse({"-x", "/a"}), 0);
+  EXPECT_EQ(as_chmod.arguments.operands(), (Words{"-x", "/a"}));
+  Foreign other;
+  EXPECT_EQ(other.Parse({"-x", "/a"}), 2);
+}
+
+TEST(ArgumentsTest, SizesForPeopleTakeTheLetterOfTheHelp) {
+  for (const char* word : {"-h", "-H", "--human"}) {
+    Foreign as_ls;
+    as_ls.arguments.Human(&as_ls.human);
+    EXPECT_EQ(as_ls.Parse({word}), 0);
+    EXPECT_TRUE(as_ls.human) << word;
+    EXPECT_EQ(as_ls.said, "");
+  }
+  Foreign help;
+  help.arguments.Human(&help.human);
+  EXPECT_EQ(help.Parse({"--help"}), 0);
+  EXPECT_NE(help.said.find("-h,-H,--human"), std::string::npos) << help.said;
+}
+
+TEST(ArgumentsTest, AnOptionInAWrongPlaceIsToldWhereItStands) {
+  Foreign leading;
+  EXPECT_EQ(leading.Parse({"--master=a:1"}), 2);
+  EXPECT_NE(leading.said.find("stands before the command, as in: millrace --master ... try"), std::string::npos)
+      << leading.said;
+}
+
+TEST(ArgumentsTest, AnUnknownVerbIsTakenForASynonymBeforeALikeWord) {
+  const std::vector<std::string> verbs{"fs", "run"};
+  constexpr Synonym kSynonyms[] = {{"ps", "job list"}};
+  EXPECT_EQ(UnknownVerb("ps", verbs, kSynonyms).message(), "no command \"ps\"; did you mean job list?");
+  EXPECT_EQ(UnknownVerb("ps", verbs).message(), "no command \"ps\"; did you mean fs?");
+  EXPECT_EQ(UnknownVerb("nonsense", verbs, kSynonyms).message(), "no command \"nonsense\"; there are fs, run");
+}
+
 }  // namespace
 }  // namespace millrace::console

@@ -7,16 +7,19 @@
 
 #include "base/file.h"
 #include "client/cli/commands.h"
+#include "client/cli/completion_offers.h"
 #include "client/job_client/subprocess.h"
+#include "tests/client/cli/console_pipe.h"
 
 namespace millrace::cli {
 namespace {
 
-// Returns the completions that bash itself makes with the script.
-std::string Complete(const std::string& words, int at, const std::string& prelude = {}) {
+// Returns what bash itself makes of the script. `line` is the command line up to the cursor, and `words` are its words
+// as the line editor splits it, at = and : too.
+std::string Complete(const std::string& line, const std::string& words, int at, const std::string& program) {
   const TempDir directory = TempDir::Make("completion-test-").value();
-  const std::vector<Verb> verbs{{"job", "", nullptr, {"list", "logs", "kill"}}, {"fs", "", nullptr, {"ls"}}};
-  const std::string script = prelude + BashCompletion(verbs) + "COMP_WORDS=(" + words +
+  const std::string script = program + BashCompletion() + "COMP_LINE='" + line +
+                             "'\nCOMP_POINT=" + std::to_string(line.size()) + "\nCOMP_WORDS=(" + words +
                              ")\nCOMP_CWORD=" + std::to_string(at) + "\n_millrace\necho \"${COMPREPLY[*]}\"\n";
   EXPECT_TRUE(WriteFileDurably(directory.path() + "/script", script).ok());
   const Result<job::Captured> captured = job::RunCaptured({"/bin/bash", directory.path() + "/script"}, {});
@@ -25,28 +28,38 @@ std::string Complete(const std::string& words, int at, const std::string& prelud
   return captured->output;
 }
 
-TEST(CompletionTest, WordsOfBothPlaces) {
-  EXPECT_EQ(Complete("millrace jo", 1), "job\n");
-  EXPECT_EQ(Complete("millrace job l", 2), "list logs\n");
-  EXPECT_EQ(Complete("millrace job", 1), "job\n");
-  EXPECT_EQ(Complete("millrace fs l", 2), "ls\n");
-  EXPECT_EQ(Complete("millrace comp", 1), "completion\n");
-  EXPECT_EQ(Complete("millrace job kill 3", 3), "\n");
-}
-
-// A program of that name that knows an option, three paths, two jobs and two nodes.
+// A program of that name that offers things, depending on the words.
 constexpr const char* kProgram = R"(
 millrace() {
+  [[ "$1 $2 $3" == "completion offer --" ]] || echo "ran $*" >&2
+  shift 3
   case "$*" in
-    "job kill --help") echo "  -h,--help   Print this"; echo "  --reason TEXT   the --reason" ;;
-    "fs ls --null /a/") printf '/a/one\0/a/two/\0/a/onto\0' ;;
-    "job list") printf 'JOB STATE\n3 running\n17 waiting\n' ;;
-    "node list") printf 'NODE STATE\n1 alive\n2 lost\n' ;;
+    "jo" | "") printf 'job\0fs\0' ;;
+    "job list --state="*) printf -- '--state=running\0--state=waiting\0' ;;
+    "job kill "*) printf '3\0' ;;
+    "--master host:7700 jo") printf 'job\0' ;;
+    "run x -D s") printf 'sleep.time=\0sleep.bytes=\0' ;;
+    "fs cat two words "*) printf '/a/one\0/a:b\0' ;;
   esac
 }
 )";
 
-// Names that a user of the cluster may give to files, below a directory in which others press Tab.
+TEST(CompletionTest, TheProgramIsAskedWithTheWordsAsTheyAreMeant) {
+  EXPECT_EQ(Complete("millrace jo", "millrace jo", 1, kProgram), "job\n");
+  EXPECT_EQ(Complete("millrace ", "millrace ''", 1, kProgram), "job fs\n");
+  EXPECT_EQ(Complete("millrace job kill ", "millrace job kill ''", 3, kProgram), "3\n");
+  EXPECT_EQ(Complete("millrace fs cat two\\ words /a", "millrace fs cat 'two\\ words' /a", 4, kProgram),
+            "/a/one /a\\:b\n");
+  EXPECT_EQ(Complete("millrace run x -D s", "millrace run x -D s", 4, kProgram), "sleep.time= sleep.bytes=\n");
+}
+
+TEST(CompletionTest, WhatTheLineEditorSplitsIsPutTogether) {
+  EXPECT_EQ(Complete("millrace --master host:7700 jo", "millrace --master host : 7700 jo", 5, kProgram), "job\n");
+  EXPECT_EQ(Complete("millrace job list --state=ru", "millrace job list --state = ru", 5, kProgram), "running\n");
+  EXPECT_EQ(Complete("millrace job list --state=", "millrace job list --state =", 4, kProgram), "running waiting\n");
+}
+
+// What a user of the cluster may call a file, below a directory in which others press Tab.
 const std::vector<std::string>& HostileNames() {
   static const std::vector<std::string> names{"$(touch ran)",
                                               "`touch ran`",
@@ -106,8 +119,8 @@ std::vector<std::string> CompleteHostile(const std::string& word) {
   for (const std::string& name : HostileNames()) names += "/a/" + name + '\0';
   EXPECT_TRUE(WriteFileDurably(directory.path() + "/names", names).ok());
   const std::string script = "cd " + directory.path() +
-                             "\nmillrace() { [ \"$*\" = 'fs ls --null /a/' ] && cat names; }\n" +
-                             BashCompletion({{"fs", "", nullptr, {"ls"}}}) +
+                             "\nmillrace() { [ \"$1 $2 $3\" = 'completion offer --' ] && cat names; }\n" +
+                             BashCompletion() +
                              "IFS= read -r -d '' word <word\nCOMP_WORDS=(millrace fs ls \"$word\")\nCOMP_CWORD=3\n"
                              "_millrace\n[ -e ran ] && echo 'a name was run' >&2\n"
                              "for offered in \"${COMPREPLY[@]}\"; do\n"
@@ -153,24 +166,70 @@ TEST(CompletionTest, WordsAreReadAsTheShellReadsThem) {
   EXPECT_EQ(CompleteHostile("/a/$(touch ran)"), Below({}));
 }
 
-TEST(CompletionTest, TabStartsNoCommandOfTheUser) {
-  const std::string prelude =
-      "millrace() { case \"$*\" in 'local --help') echo --workers ;; 'run --help') echo --reducers ;; "
-      "*) echo \"ran $*\" >&2 ;; esac; }\n";
-  EXPECT_EQ(Complete("millrace local -- --", 3, prelude), "--workers\n");
-  EXPECT_EQ(Complete("millrace run ./mine --", 3, prelude), "--reducers\n");
+TEST(OptionsInHelpTest, NamesAndWhetherTheyTakeAValue) {
+  const std::vector<ListedOption> options = OptionsInHelp(
+      "Lists the jobs.\nUsage: millrace job list [OPTIONS]\n\nOptions:\n"
+      "  -h,--help                   Print this help message and exit\n"
+      "  -o,--output TEXT            Directory\n"
+      "  --json                      JSON, for --output\n"
+      "  -D TEXT ...                 an option\n"
+      "  --last N                    only so many\n"
+      "Examples:\n  millrace job list --live\n");
+  ASSERT_EQ(options.size(), 5u);
+  EXPECT_EQ(options[1].names, (std::vector<std::string>{"-o", "--output"}));
+  EXPECT_EQ((std::vector<bool>{options[0].takes_value, options[1].takes_value, options[2].takes_value,
+                               options[3].takes_value, options[4].takes_value}),
+            (std::vector<bool>{false, true, false, true, true}));
 }
 
-TEST(CompletionTest, OptionsComeFromTheHelpOfTheCommand) {
-  EXPECT_EQ(Complete("millrace job kill --", 3, kProgram), "--help --reason\n");
-  EXPECT_EQ(Complete("millrace job kill 3 --r", 4, kProgram), "--reason\n");
+class OffersTest : public ::testing::Test {
+ protected:
+  // Returns the offers that begin as typed.
+  std::vector<std::string> Offers(const Words& words) {
+    std::vector<std::string> offers = OffersFor(console_.Make(console_.directory() + "/millrace"), words, AllVerbs({}));
+    std::erase_if(offers, [&](const std::string& offer) { return !offer.starts_with(words.back()); });
+    return offers;
+  }
+  ConsolePipe console_;
+};
+
+using List = std::vector<std::string>;
+
+TEST_F(OffersTest, CommandsWhereverTheOptionsBeforeThemEnd) {
+  EXPECT_EQ(Offers({"jo"}), List{"job"});
+  EXPECT_EQ(Offers({"--master", "a:1", "--wait=3s", "jo"}), List{"job"});
+  EXPECT_EQ(Offers({"--m"}), List{"--master"});
+  EXPECT_EQ(Offers({"--master", ""}), List{});
+  EXPECT_EQ(Offers({"job", "l"}), (List{"list", "logs"}));
+  EXPECT_EQ(Offers({"help", "job", "l"}), (List{"list", "logs"}));
+  EXPECT_EQ(Offers({"nonsense", ""}), List{});
 }
 
-TEST(CompletionTest, PathsJobsAndNodesComeFromTheCluster) {
-  EXPECT_EQ(Complete("millrace fs ls /a/on", 3, kProgram), "/a/one /a/onto\n");
-  EXPECT_EQ(Complete("millrace run wordcount /a/t", 3, kProgram), "/a/two/\n");
-  EXPECT_EQ(Complete("millrace job kill 1", 3, kProgram), "17\n");
-  EXPECT_EQ(Complete("millrace node decommission ''", 3, kProgram), "1 2\n");
+TEST_F(OffersTest, OptionsAndTheirValues) {
+  EXPECT_EQ(Offers({"job", "list", "--st"}), List{"--state"});
+  EXPECT_EQ(Offers({"job", "list", "--state", "f"}), List{"failed"});
+  EXPECT_EQ(Offers({"job", "list", "--state=f"}), List{"--state=failed"});
+  EXPECT_EQ(Offers({"job", "tasks", "--state", "p"}), List{"preempted"});
+  EXPECT_EQ(Offers({"run", "x", "--priority", "VERY"}), (List{"VERY_HIGH", "VERY_LOW"}));
+  EXPECT_EQ(Offers({"job", "priority", "3", "VERY_H"}), List{"VERY_HIGH"});
+  EXPECT_EQ(Offers({"fs", "get", "--progress", "b"}), List{"bar"});
+  EXPECT_EQ(Offers({"run", "./mine", "-D", "job.max_failed"}), List{"job.max_failed_maps="})
+      << "of a program of the user, which is not started";
+}
+
+TEST_F(OffersTest, SchedulersWithTheirParts) {
+  EXPECT_EQ(Offers({"scheduler", "set", "fai"}), List{"fair"});
+  const List parts = Offers({"scheduler", "set", "fair+"});
+  EXPECT_EQ(parts, (List{"fair+delay", "fair+ccs", "fair+preempt"}));
+  EXPECT_EQ(Offers({"scheduler", "set", "fair+delay+c"}), List{"fair+delay+ccs"});
+  EXPECT_EQ(Offers({"scheduler", "set", "fair+delay+d"}), List{}) << "each part once";
+  EXPECT_EQ(Offers({"scheduler", "set", "fair", ""}), List{});
+}
+
+TEST_F(OffersTest, NothingIsOfferedBehindTheMarkOrWithoutACluster) {
+  EXPECT_EQ(Offers({"run", "--", "-"}), List{});
+  EXPECT_EQ(Offers({"fs", "cat", "/"}), List{});
+  EXPECT_EQ(Offers({"job", "kill", ""}), List{});
 }
 
 }  // namespace

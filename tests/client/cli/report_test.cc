@@ -51,6 +51,20 @@ TEST(ReportTest, TimeLeftFollowsTheFraction) {
   EXPECT_EQ(BarLine(status, 10 * kSecond).find("reduce"), std::string::npos);
 }
 
+TEST(ReportTest, TheBarTakesTheRoomThatThereIs) {
+  JobStatus status = Running(0.5, 0.2, 0);
+  status.bytes_read = 20 << 20;
+  for (const std::size_t width : {80u, 90u}) EXPECT_EQ(BarLine(status, 100 * kSecond, width).size(), width - 1);
+  EXPECT_EQ(BarLine(status, 100 * kSecond, 400), BarLine(status, 100 * kSecond, 200)) << "a longer one tells no more";
+  EXPECT_NE(BarLine(status, 100 * kSecond, 20).find("[====>   ]"), std::string::npos);
+}
+
+TEST(ReportTest, TheTimeLeftIsNotToldTooEarly) {
+  EXPECT_EQ(BarLine(Running(0.1, 0, 0), 60 * kSecond).find("left"), std::string::npos) << "a thirtieth of it all";
+  EXPECT_EQ(BarLine(Running(1, 0.5, 0), 1 * kSecond).find("left"), std::string::npos);
+  EXPECT_NE(BarLine(Running(0.3, 0, 0), 60 * kSecond).find("left"), std::string::npos);
+}
+
 TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   JobStatus status = Running(1, 1, 1);
   status.state = JobState::kSucceeded;
@@ -63,6 +77,17 @@ TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   EXPECT_NE(text.find("job3 succeeded in 10 s: \"/out\""), std::string::npos) << text;
   EXPECT_NE(text.find("123.4 MB/s"), std::string::npos) << text;
   EXPECT_NE(text.find("8 at their data"), std::string::npos) << text;
+}
+
+TEST(ReportTest, AMissedDeadlineIsTold) {
+  JobStatus status = Running(1, 1, 1);
+  status.state = JobState::kSucceeded;
+  status.ended = 1010 * kSecond;
+  EXPECT_EQ(Summary(status).find("deadline"), std::string::npos) << "it had none";
+  status.deadline = 1010 * kSecond;
+  EXPECT_EQ(Summary(status).find("deadline"), std::string::npos);
+  status.deadline = 1007 * kSecond;
+  EXPECT_NE(Summary(status).find("  ended 3 s after its deadline\n"), std::string::npos) << Summary(status);
 }
 
 TEST(ReportTest, NothingIsSaidOfTheInputOfAJobThatReadsNone) {

@@ -47,7 +47,7 @@ TEST_F(UsageTest, ADashedNameBehindTheMark) {
   const std::string text = MakeLocal("x", "1");
   EXPECT_EQ(Run({"put", "--", text, "/-y"}).status, 0);
   EXPECT_TRUE(tree_->Has("/-y"));
-  Refuses(1, {"cat", "--", "-c"}, {"\"-c\""});
+  Refuses(2, {"cat", "--", "-c"}, {"\"-c\""});
 }
 
 TEST_F(UsageTest, MkdirMvRmSetrep) {
