@@ -5,7 +5,6 @@ All that a lab has lies in its directory, so that a later process finds it: lab.
 network namespaces, not in the network of the machine that it runs on.
 """
 
-import glob
 import hashlib
 import json
 import os
@@ -192,22 +191,32 @@ class Lab:
             raise AssertionError(f"{name}: {command}: exit status {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
         return done.stdout
 
+    def forget(self, name):
+        """Stops a machine and removes it with all that is on it; one of the same name begins anew."""
+        self.stop(name)
+        merged = self.path("machines", name, "merged")
+        if os.path.ismount(merged):
+            quiet("umount", merged)
+        for loop in self.disks(name):
+            quiet("losetup", "--detach", loop)
+        shutil.rmtree(self.path("machines", name), ignore_errors=True)
+        self.state["machines"].pop(name, None)
+        self.state["loops"].pop(name, None)
+        if os.path.exists(self.path("known_hosts")):
+            os.remove(self.path("known_hosts"))
+        self.save()
+
     def remove(self):
         """Stops and removes machines and network. The root, the packages' cache and the logs stay."""
         for name in list(self.state["processes"]):
             self.stop(name)
         # Also those whose making was cut short.
         for name in os.listdir(self.path("machines")) if os.path.exists(self.path("machines")) else []:
-            merged = self.path("machines", name, "merged")
-            if os.path.ismount(merged):
-                quiet("umount", merged)
-            for loop in self.disks(name):
-                quiet("losetup", "--detach", loop)
-            shutil.rmtree(self.path("machines", name))
+            self.forget(name)
         if os.path.exists(f"/run/netns/{self.netns}"):
             quiet("ip", "netns", "delete", self.netns)
         for file in ("known_hosts", "key", "key.pub", "lab.json"):
             if os.path.exists(self.path(file)):
                 os.remove(self.path(file))
-        for authority in glob.glob(self.path("*.authority")):
-            shutil.rmtree(authority)
+        if os.path.exists(self.path("home")):
+            shutil.rmtree(self.path("home"))

@@ -14,7 +14,7 @@ import unittest
 import playbooks
 
 CLUSTER = os.path.join(playbooks.ROOT, "deploy", "cluster")
-BOOKS = ("backup", "certificates", "cloud", "cloud-down", "cluster", "restore", "shrink", "teardown", "upgrade")
+BOOKS = ("backup", "certificates", "cloud", "cloud_down", "cluster", "restore", "shrink", "teardown", "upgrade")
 FILE = {"millrace_cluster": "demo", "millrace_region": "eu-central-1", "millrace_network": "10.20.0.0/16", "millrace_zones": {"eu-central-1a": "10.20.0.0/24"},
         "millrace_ssh_from": ["203.0.113.7/32"], "millrace_ssh_key": "/dev/null", "millrace_image": "ami-1",
         "millrace_nodes": [{"name": "master", "role": "master", "zone": "eu-central-1a", "type": "m6i.large"}]}
@@ -29,7 +29,7 @@ class PlaybooksTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.tmp = tempfile.TemporaryDirectory(prefix="millrace-ansible-")
-        cls.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(playbooks.PLAYBOOKS, "ansible.cfg"), "ANSIBLE_HOME": cls.tmp.name, "ANSIBLE_NOCOLOR": "1",
+        cls.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(playbooks.COLLECTION, "ansible.cfg"), "ANSIBLE_HOME": cls.tmp.name, "ANSIBLE_NOCOLOR": "1",
                            "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", "HOME": cls.tmp.name,
                            # Whatever gets as far as the cloud fails there.
                            "AWS_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "some-secret", "AWS_MAX_ATTEMPTS": "1"}
@@ -39,7 +39,7 @@ class PlaybooksTest(unittest.TestCase):
         cls.tmp.cleanup()
 
     def run_tool(self, *command, **options):
-        return subprocess.run(command, cwd=playbooks.PLAYBOOKS, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        return subprocess.run(command, cwd=playbooks.COLLECTION, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               check=False, **options)
 
     def cloud(self, **changes):
@@ -47,21 +47,21 @@ class PlaybooksTest(unittest.TestCase):
         path = os.path.join(self.tmp.name, "demo.yml")
         with open(path, "w", encoding="utf-8") as f:
             json.dump({**FILE, **changes}, f)
-        done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", "localhost,", "cloud.yml", "-e", f"@{path}")
+        done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", "localhost,", "playbooks/cloud.yml", "-e", f"@{path}")
         self.assertNotEqual(done.returncode, 0)
         return done.stdout
 
     def test_syntax(self):
         for book in BOOKS:
-            done = self.run_tool(playbooks.tool("ansible-playbook"), "--syntax-check", "-i", "inventory/hosts.example.yml", f"{book}.yml")
+            done = self.run_tool(playbooks.tool("ansible-playbook"), "--syntax-check", "-i", "inventory/hosts.example.yml", f"playbooks/{book}.yml")
             self.assertEqual(done.returncode, 0, done.stdout)
-        here = {os.path.basename(path).removesuffix(".yml") for path in glob.glob(os.path.join(playbooks.PLAYBOOKS, "*.yml"))}
-        self.assertEqual(here - {"check-hosts", "requirements", "cloud.example"}, set(BOOKS))
+        here = {os.path.basename(path).removesuffix(".yml") for path in glob.glob(os.path.join(playbooks.COLLECTION, "playbooks", "*.yml"))}
+        self.assertEqual(here - {"check_hosts"}, set(BOOKS))
 
     @unittest.skipIf(shutil.which(playbooks.tool("ansible-lint")) is None, "ansible-lint is not here")
     def test_lint(self):
         environment = {**self.environment, "PATH": os.path.dirname(playbooks.tool("ansible-lint")) + os.pathsep + os.environ["PATH"]}
-        done = subprocess.run([playbooks.tool("ansible-lint"), "--offline", "--nocolor"], cwd=playbooks.PLAYBOOKS, env=environment, stdin=subprocess.DEVNULL,
+        done = subprocess.run([playbooks.tool("ansible-lint"), "--offline", "--nocolor"], cwd=playbooks.COLLECTION, env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout)
 
@@ -87,7 +87,7 @@ class PlaybooksTest(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as f:
             f.write("worker: {hosts: {two: {}}}\n")
         for book in ("cluster", "certificates", "shrink", "upgrade", "backup", "restore", "teardown"):
-            done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", path, f"{book}.yml")
+            done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", path, f"playbooks/{book}.yml")
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("names 0 masters", re.sub(r"\s+", " ", done.stdout))
 
@@ -109,8 +109,8 @@ if "fsck" in sys.argv: print({json.dumps({"missing": 0, "under_replicated": 0})!
                        "master": {"hosts": {"one": {"millrace_address": "10.0.0.1"}}}, "worker": {"hosts": {"two": {}, "three": {}}}}, f)
         # What check-hosts.yml would find out of the hosts is said, and no daemon is asked for.
         settings = {"base_addresses": {name: f"10.0.0.{n}" for name, n in (("two", 2), ("three", 3))}, "millrace_leave": "two", "millrace_ask": [program], "millrace_tls": False, "millrace_copy_patience": 0, "millrace_task_patience": 0, "millrace_start_patience": 0}
-        done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", os.path.join(place, "hosts.yml"), "shrink.yml", "-e", json.dumps(settings), "--limit", "master",
-                             "--start-at-task", "Check that millrace_leave names some of the workers")
+        done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", os.path.join(place, "hosts.yml"), "playbooks/shrink.yml", "-e", json.dumps(settings), "--limit", "master",
+                             "--start-at-task", "Refuse to remove hosts that are no workers, or all workers")
         with open(asked, "a+", encoding="utf-8") as f:
             f.seek(0)
             return done, f.read()
@@ -124,20 +124,43 @@ if "fsck" in sys.argv: print({json.dumps({"missing": 0, "under_replicated": 0})!
                 # What a worker had that is lost already is looked for before anything else is done.
                 self.assertEqual(asked.count("fs fsck"), {"lost": 2}.get(may_go, 1) if goes else 0, done.stdout)
 
-    def authority_of(self, inventory):
-        """Where the authority of a cluster lies by default."""
-        path = os.path.join(self.tmp.name, inventory)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("master: {hosts: {one: {}}}\n" if inventory.endswith(".yml") else "[master]\none\n")
-        said = self.run_tool(playbooks.tool("ansible"), "-i", path, "-c", "local", "-m", "ansible.builtin.debug", "-a", "var=millrace_authority", "-e",
-                             "@roles/settings/defaults/main.yml", "all").stdout
-        found = re.search(r"millrace_authority: (\S+)", said)
-        self.assertTrue(found, said)
-        return os.path.relpath(found[1], self.tmp.name)
+    def inventory(self, shape, **variables):
+        """An inventory of two hosts in one of the shapes that Ansible takes, as the words of a command line."""
+        place = tempfile.mkdtemp(dir=self.tmp.name)
 
-    def test_each_inventory_has_an_authority_of_its_own(self):
-        for inventory, expected in (("hosts.yml", "hosts.authority"), ("demo.aws_ec2.yml", "demo.authority"), ("plain", "plain.authority"), ("a.b.yml", "a.b.authority")):
-            self.assertEqual(self.authority_of(inventory), expected)
+        def put(name, text, mode=0o644):
+            path = os.path.join(place, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            os.chmod(path, mode)
+            return path
+
+        variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, **variables}
+        hosts = {"master": {"hosts": {"one": {}}}, "worker": {"hosts": {"two": {}}}}
+        if shape == "file":
+            return ["-i", put("hosts.yml", json.dumps({"all": {"vars": variables}, **hosts}))]
+        if shape == "directory":
+            put("inventory/group_vars/all/main.yml", json.dumps(variables))
+            put("inventory/master", "[master]\none\n")
+            put("inventory/workers.yml", json.dumps({"worker": hosts["worker"]}))
+            return ["-i", os.path.join(place, "inventory")]
+        if shape == "files":
+            put("group_vars/all.yml", json.dumps(variables))
+            return ["-i", put("masters.yml", json.dumps({"master": hosts["master"]})), "-i", put("racks/workers.ini", "[worker]\ntwo\n"), "-e", json.dumps(variables)]
+        listed = {**{name: {"hosts": list(group["hosts"])} for name, group in hosts.items()}, "_meta": {"hostvars": {name: variables for name in ("one", "two")}}}
+        return ["-i", put("hosts.py", f"#!{sys.executable}\nprint({json.dumps(listed)!r})\n", 0o755)]
+
+    def test_each_cluster_has_one_authority(self):
+        """Its place is the same for every host and in every shape of inventory, and follows the cluster's name alone."""
+        book = os.path.join(tempfile.mkdtemp(dir=self.tmp.name), "where.yml")
+        with open(book, "w", encoding="utf-8") as f:
+            json.dump([{"hosts": "all", "gather_facts": False, "roles": ["certificates"], "tasks": [{"name": "Show the place", "ansible.builtin.debug": {"msg": "authority={{ certificates_authority }}="}}]}], f)
+        for shape in ("file", "directory", "files", "script"):
+            for variables, expected in (({}, "one"), ({"millrace_cluster": "lab"}, "lab")):
+                said = self.run_tool(playbooks.tool("ansible-playbook"), *self.inventory(shape, **variables), book, "-e", "certificates_missing=[]", "--start-at-task", "Show the place").stdout
+                found = re.findall(r"authority=(\S+)=", said)
+                self.assertEqual(found, [os.path.join(self.tmp.name, ".millrace", "authorities", expected)] * 2, f"{shape}: {said}")
         for ignored in (read(".gitignore"), read("deploy", "ansible", ".gitignore")):
             self.assertIn("*.authority/\n", ignored)
 
@@ -149,7 +172,7 @@ if "fsck" in sys.argv: print({json.dumps({"missing": 0, "under_replicated": 0})!
 
         def play(names=("two",), verb=None, status=0, **variables):
             with open(os.path.join(place, "hosts.yml"), "w", encoding="utf-8") as f:
-                json.dump({"all": {"vars": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}, "master": {"hosts": {"one": {"millrace_program": os.environ["MILLRACE_PROGRAM"], **variables}}},
+                json.dump({"all": {"vars": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}, "master": {"hosts": {"one": {"millrace_program": os.environ["MILLRACE_PROGRAM"], "millrace_authority": authority, **variables}}},
                            "worker": {"hosts": {name: {} for name in names}}}, f)
             role = {"name": "certificates"}
             tasks = [{"ansible.builtin.include_role": role}] if verb is None else [
