@@ -270,6 +270,11 @@ class PlaybooksTest(unittest.TestCase):
         for book in BOOKS:
             done = self.run_tool(playbooks.tool("ansible-playbook"), *self.inventory("directory"), "--list-tasks", f"millrace.deploy.{book}", environment=environment, cwd=place)
             self.assertEqual(done.returncode, 0, done.stdout)
+        # A playbook of somebody else, with a role of the collection.
+        with open(os.path.join(place, "own.yml"), "w", encoding="utf-8") as f:
+            json.dump([{"hosts": "master", "roles": ["millrace.deploy.base", "millrace.deploy.master", "millrace.deploy.worker", "millrace.deploy.client"]}], f)
+        done = self.run_tool(playbooks.tool("ansible-playbook"), *self.inventory("file"), "--list-tasks", "own.yml", environment=environment, cwd=place)
+        self.assertIn("millrace.deploy.certificates : Install the certificate", done.stdout)
         told = self.run_tool(playbooks.tool("ansible-doc"), "-t", "role", "millrace.deploy.settings", environment=environment, cwd=place).stdout
         self.assertIn("millrace_format_disks", told)
 
