@@ -6,7 +6,6 @@ All that a lab has lies in its directory, so that a later process finds it: lab.
 network namespaces, not in the network of the machine that it runs on.
 """
 
-import glob
 import hashlib
 import json
 import os
@@ -18,6 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NETWORK = "10.77.0"
+NETWORK6 = "fd77::"  # each machine has the same last number there
 GATEWAY = f"{NETWORK}.1"
 PROXY_PORT = 3142
 USER = "admin"  # as on Debian's images for EC2
@@ -51,6 +51,11 @@ def alive(pid):
             return f.read().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def address6(address):
+    """The IPv6 address of the machine that has this IPv4 address."""
+    return NETWORK6 + address.rsplit(".", 1)[1]
 
 
 def write(path, text, mode=0o644):
@@ -90,7 +95,7 @@ class Lab:
     def make_network(self):
         if not os.path.exists(f"/run/netns/{self.netns}"):
             quiet("ip", "netns", "add", self.netns)
-            for line in ("link set lo up", "link add mrbr type bridge", f"address add {GATEWAY}/24 dev mrbr", "link set mrbr up"):
+            for line in ("link set lo up", "link add mrbr type bridge", f"address add {GATEWAY}/24 dev mrbr", f"address add {NETWORK6}1/64 dev mrbr nodad", "link set mrbr up"):
                 quiet("ip", "-n", self.netns, *line.split())
         if not os.path.exists(self.key):
             quiet("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", self.key)
@@ -129,8 +134,8 @@ class Lab:
     def address(self, name):
         return self.state["machines"][name]
 
-    def prepare(self, name, address):
-        """Files of a new machine."""
+    def prepare(self, name, address, routed=True, ssh_from=None):
+        """Files of a new machine: with a default route or without one, and with ssh from anywhere or from one address alone."""
         place = self.path("machines", name)
         for part in ("upper", "work", "merged"):
             os.makedirs(os.path.join(place, part), exist_ok=True)
@@ -140,7 +145,10 @@ class Lab:
         machine = os.path.join(place, "merged")
         write(f"{machine}/etc/hostname", name + "\n")
         write(f"{machine}/etc/hosts", f"127.0.0.1 localhost\n{address} {name}\n")
-        write(f"{machine}/etc/systemd/network/10-host0.network", f"[Match]\nName=host0\n[Network]\nAddress={address}/24\nGateway={GATEWAY}\n")
+        write(f"{machine}/etc/systemd/network/10-host0.network", f"[Match]\nName=host0\n[Network]\nAddress={address}/24\nAddress={address6(address)}/64\nIPv6AcceptRA=no\n"
+              + (f"Gateway={GATEWAY}\n" if routed else ""))
+        if ssh_from:
+            write(f"{machine}/etc/ssh/sshd_config.d/lab.conf", f"AllowUsers {USER}@{ssh_from}\n")
         write(f"{machine}/etc/apt/apt.conf.d/00lab", f'Acquire::http::Proxy "http://{GATEWAY}:{PROXY_PORT}";\nAcquire::Languages "none";\n')
         write(f"{machine}/etc/sudoers.d/{USER}", f"{USER} ALL=(ALL) NOPASSWD: ALL\n", 0o440)
         if not os.path.exists(f"{machine}/home/{USER}"):
@@ -154,10 +162,10 @@ class Lab:
         quiet("chroot", machine, "systemctl", "enable", "systemd-networkd", "ssh")
         write(f"{machine}/etc/machine-id", "")
 
-    def boot(self, name, address, disks=0):
-        """Starts a machine with so many empty disks, which disks(name) names. Requires: the network is made."""
+    def boot(self, name, address, disks=0, **options):
+        """Starts a machine with so many empty disks, which disks(name) names, and what prepare() takes. Requires: the network is made."""
         if name not in self.state["machines"]:
-            self.prepare(name, address)
+            self.prepare(name, address, **options)
             self.state["machines"][name] = address
             self.state["loops"][name] = []
             for number in range(disks):
@@ -193,22 +201,32 @@ class Lab:
             raise AssertionError(f"{name}: {command}: exit status {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
         return done.stdout
 
+    def forget(self, name):
+        """Stops a machine and removes it with all that is on it; one of the same name begins anew."""
+        self.stop(name)
+        merged = self.path("machines", name, "merged")
+        if os.path.ismount(merged):
+            quiet("umount", merged)
+        for loop in self.disks(name):
+            quiet("losetup", "--detach", loop)
+        shutil.rmtree(self.path("machines", name), ignore_errors=True)
+        self.state["machines"].pop(name, None)
+        self.state["loops"].pop(name, None)
+        if os.path.exists(self.path("known_hosts")):
+            os.remove(self.path("known_hosts"))
+        self.save()
+
     def remove(self):
         """Stops and removes machines and network. The root, the packages' cache and the logs stay."""
         for name in list(self.state["processes"]):
             self.stop(name)
         # Also those whose making was cut short.
         for name in os.listdir(self.path("machines")) if os.path.exists(self.path("machines")) else []:
-            merged = self.path("machines", name, "merged")
-            if os.path.ismount(merged):
-                quiet("umount", merged)
-            for loop in self.disks(name):
-                quiet("losetup", "--detach", loop)
-            shutil.rmtree(self.path("machines", name))
+            self.forget(name)
         if os.path.exists(f"/run/netns/{self.netns}"):
             quiet("ip", "netns", "delete", self.netns)
         for file in ("known_hosts", "key", "key.pub", "lab.json"):
             if os.path.exists(self.path(file)):
                 os.remove(self.path(file))
-        for authority in glob.glob(self.path("*.authority")):
-            shutil.rmtree(authority)
+        if os.path.exists(self.path("home")):
+            shutil.rmtree(self.path("home"))

@@ -12,7 +12,7 @@ import time
 import lab
 
 ROOT = os.path.dirname(os.path.dirname(lab.HERE))
-PLAYBOOKS = os.path.join(ROOT, "deploy", "ansible")
+COLLECTION = os.path.join(ROOT, "deploy", "ansible")
 
 
 def tool(name):
@@ -30,7 +30,7 @@ def lacking():
         return "ansible-playbook"
     listed = subprocess.run([tool("ansible-galaxy"), "collection", "list"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     here = {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
-    with open(os.path.join(PLAYBOOKS, "requirements.yml"), encoding="utf-8") as f:
+    with open(os.path.join(COLLECTION, "requirements.yml"), encoding="utf-8") as f:
         wanted = re.findall(r"name: ([a-z_.]+)", f.read())
     return next((name for name in wanted if name not in here), None)
 
@@ -48,19 +48,25 @@ class Playbooks:
     """Runs playbooks over the machines of a lab, and tells what changed."""
 
     def __init__(self, machines, inventory, environment=None):
+        """The inventory is a path, or a list of several."""
         self.lab = machines
-        self.inventory = inventory
-        self.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(PLAYBOOKS, "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PRIVATE_KEY_FILE": machines.key,
+        self.inventories = [inventory] if isinstance(inventory, str) else inventory
+        self.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(COLLECTION, "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PRIVATE_KEY_FILE": machines.key,
                             "ANSIBLE_SSH_ARGS": f"-o ControlMaster=auto -o ControlPersist=20s -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={machines.path('known_hosts')}",
                             # Two labs have the same addresses, and each has connections of its own.
                             "ANSIBLE_SSH_CONTROL_PATH_DIR": machines.path("ansible", "cp"),
-                            "ANSIBLE_HOME": machines.path("ansible"), "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", **(environment or {})}
+                            # The authorities of the lab's clusters lie in its own home.
+                            "HOME": machines.path("home"), "ANSIBLE_HOME": machines.path("ansible"), "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", **(environment or {})}
 
     def play(self, playbook, *arguments, status=0, shown=True):
         """What the run printed. Its recap is printed here, with the seconds it took."""
         began = time.monotonic()
-        command = self.lab.inside(tool("ansible-playbook"), "-i", self.inventory, os.path.join(PLAYBOOKS, playbook), *arguments)
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment, check=False)
+        # A playbook of the tree by its file, and one of an installed collection by its full name.
+        book = os.path.join(COLLECTION, "playbooks", playbook) if playbook.endswith(".yml") else playbook
+        sources = [word for inventory in self.inventories for word in ("-i", inventory)]
+        command = self.lab.inside(tool("ansible-playbook"), *sources, book, *arguments)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment, check=False,
+                              start_new_session=True)
         with open(self.lab.path("playbooks.log"), "a", encoding="utf-8") as f:
             f.write(f"$ {' '.join(command)}\n{done.stdout}\n")
         if (done.returncode == 0) != (status == 0):

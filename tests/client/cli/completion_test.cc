@@ -59,7 +59,7 @@ TEST(CompletionTest, WhatTheLineEditorSplitsIsPutTogether) {
   EXPECT_EQ(Complete("millrace job list --state=", "millrace job list --state =", 4, kProgram), "running waiting\n");
 }
 
-// What a user of the cluster may call a file, below a directory in which others press Tab.
+// Names that a user of the cluster may give to files, below a directory in which others press Tab.
 const std::vector<std::string>& HostileNames() {
   static const std::vector<std::string> names{"$(touch ran)",
                                               "`touch ran`",
