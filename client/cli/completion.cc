@@ -81,6 +81,8 @@ _millrace() {
     mapfile -t names < <("$program" "${command[@]}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
   elif [ "$COMP_CWORD" -eq 1 ]; then
     names=(@VERBS@ completion)
+  elif [ "$COMP_CWORD" -eq 3 ] && [ "$verb $second" = "fs quota" ]; then
+    names=(show set clear)
   elif [ "$COMP_CWORD" -eq 2 ] && [ "$verb" != run ]; then
     names=("${below[@]}")
   elif [ "$COMP_CWORD" -eq 2 ] && [[ "$typed" != */* ]]; then

@@ -9,6 +9,7 @@
 #include "dfs/client/dfs_client.h"
 #include "dfs/wire/block_wire.h"
 #include "dfs/wire/file_status_wire.h"
+#include "dfs/wire/quota_wire.h"
 
 namespace millrace::dfs {
 

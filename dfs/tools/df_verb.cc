@@ -11,7 +11,8 @@ Status Show(const Health& health, bool as_json, bool in_bytes, console::Printer&
     out << console::Dump(nlohmann::ordered_json{{"capacity", health.capacity},
                                                 {"used", health.used},
                                                 {"free", health.free},
-                                                {"live_workers", health.live_workers}})
+                                                {"live_workers", health.live_workers},
+                                                {"trash", health.trash.bytes}})
         << "\n";
     return out.Flush();
   }
@@ -21,6 +22,8 @@ Status Show(const Health& health, bool as_json, bool in_bytes, console::Printer&
       << console::Left(size(health.capacity), 16) << console::Left(size(health.used), 16)
       << console::Left(size(health.free), 16) << console::Left(std::to_string(percent) + "%", 7)
       << std::to_string(health.live_workers) << "\n";
+  if (health.trash.entries > 0)
+    out << size(health.trash.bytes) << (in_bytes ? " bytes" : "") << " of what is used are in the trash\n";
   return out.Flush();
 }
 
@@ -30,7 +33,7 @@ int RunDf(const Args& args, const FsContext& context) {
   bool json = false, bytes = false;
   console::Arguments arguments("fs df", "",
                                "Shows the space on the disks of all live workers together: all of it, what blocks with "
-                               "all their replicas use, and what is free.");
+                               "all their replicas use, and what is free; and what of it is in the trash.");
   arguments.Flag("--bytes", &bytes, "show numbers of bytes");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 0)) return *status;

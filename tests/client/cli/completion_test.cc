@@ -29,6 +29,7 @@ TEST(CompletionTest, WordsOfBothPlaces) {
   EXPECT_EQ(Complete("millrace job l", 2), "list logs\n");
   EXPECT_EQ(Complete("millrace job", 1), "job\n");
   EXPECT_EQ(Complete("millrace fs l", 2), "ls\n");
+  EXPECT_EQ(Complete("millrace fs quota s", 3), "show set\n");
   EXPECT_EQ(Complete("millrace comp", 1), "completion\n");
   EXPECT_EQ(Complete("millrace job kill 3", 3), "\n");
 }
