@@ -146,6 +146,11 @@ CallRights::CallRights() {
       {"balanceStatus", kClient},
       {"setMode", kClient, Besides::kPath},
       {"setOwner", kClient, Besides::kPath},
+      {"trash", kClient, Besides::kPath},
+      {"undelete", kClient, Besides::kPath},
+      {"deletions", kClient, Besides::kPath},
+      {"setQuota", kClient, Besides::kAdministrator},
+      {"quotas", kClient, Besides::kPath},
   });
   table.Add<dfs::wire::FileLease>({
       {"addBlock", kWriters, Besides::kLease},

@@ -63,3 +63,27 @@ enum ReplicaState {
   absent @3;
   unreachable @4;                 # the holder has gone away, or was too slow
 }
+
+struct Deletion {
+  # As Deletion in dfs/wire/trash.h.
+  path @0 :Data;
+  place @1 :Data;
+  deleted @2 :Int64;
+  directory @3 :Bool;
+  use @4 :Use;
+}
+
+struct QuotaState {
+  # As QuotaState in dfs/wire/quota.h.
+  directory @0 :Data;
+  user @1 :Text;
+  quota @2 :Use;
+  # The largest number stands for no limit.
+  use @3 :Use;
+  reserved @4 :Use;
+}
+
+struct Use {
+  bytes @0 :UInt64;
+  entries @1 :UInt64;
+}

@@ -32,14 +32,14 @@ interface NameService {
   # Takes an open file up again after the connection or the master was lost. Fails with kNotFound if it was completed or given
   # up, and with kDenied if another user opened it.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
-  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text, shortOfNodes :UInt64, singleReplica :UInt64);
+  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text, shortOfNodes :UInt64, singleReplica :UInt64, trashBytes :UInt64, trashEntries :UInt64);
   # `underReplicated` counts blocks with fewer replicas than their file wants and the workers in use can hold; `shortOfNodes`
   # those that have as many as there are workers, and will have more when there are more. `singleReplica` counts blocks with one
   # replica whose file wants more.
   # `unknownBlocks` counts replicas on live workers that belong to no file. `holdingWorkers` counts the workers that have too
   # many of these, so that they are not put aside until somebody confirms it (dfs/name/block_manager.h).
   # `awaiting` is not empty while the master has just started, and blocks without a replica do not count as missing yet: it is a
-  # line that says whom the master waits for. `readOnly` says why no change is accepted; it is empty if changes are accepted.
+  # line that says whom the master waits for. `trashBytes` counts what is in the trash of all users, with all replicas. `readOnly` says why no change is accepted; it is empty if changes are accepted.
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
   # Returns those that are missing, under-replicated or have a single replica, by rising block id, as far as they are of files that
   # the caller may read.
@@ -59,6 +59,22 @@ interface NameService {
   setMode @18 (path :Data, mode :UInt16) -> ();
   setOwner @19 (path :Data, owner :Text, group :Text) -> ();
   # An empty text leaves what is there.
+  trash @20 (path :Data, recursive :Bool, owner :Text) -> (place :Data, until :Int64);
+  # Removes as `remove` does, but into the caller's trash (dfs/wire/trash.h): to `place`, where it stays until that time. `place`
+  # is empty if it was removed at once, since it was in the trash or the master keeps none. Here and below, `owner` is the caller
+  # where there is no TLS.
+  undelete @21 (path :Data, deleted :Int64, user :Text, owner :Text) -> (place :Data);
+  # Moves what was removed from `path` back there, from the trash of `user` (of the caller, if empty): the newest deletion, or the
+  # one at the time `deleted`, if that is not 0. Returns where it was in the trash.
+  deletions @22 (user :Text, owner :Text, after :Int64, limit :UInt32) -> (deletions :List(T.Deletion), more :Bool, retention :Int64);
+  # Returns what is in the trash of `user` (of the caller, if empty), in order of time, of deletions after the time `after`. There
+  # may be fewer than `limit`. `retention` is 0 if the master keeps no trash.
+  setQuota @23 (path :Data, user :Text, setBytes :Bool, bytes :UInt64, setEntries :Bool, entries :UInt64) -> ();
+  # Sets the quota of the directory `path` or, if that is empty, of `user` (dfs/wire/quota.h): the parts that are to be set. The
+  # largest number stands for no limit.
+  quotas @24 (path :Data, user :Text, first :UInt32) -> (quotas :List(T.QuotaState), more :Bool);
+  # Returns the quotas of the directory `path` and of those above it, or of `user`; all of them if both are empty, as far as the
+  # caller may look at the directories, from number `first` on.
 }
 
 struct ReplicaName {

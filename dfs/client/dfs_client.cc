@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dfs/client/dfs_client.h"
 
+#include "base/rpc/status_codec.h"
 #include "base/text.h"
 #include "dfs/client/file_reader.h"
 #include "dfs/client/file_writer.h"
@@ -81,6 +82,101 @@ class DfsClientImpl final : public DfsClient {
     });
   }
 
+  Result<Trashed> Trash(std::string_view path, bool recursive) override {
+    Trashed trashed;
+    MILLRACE_TRY(Ask("move " + Quote(path) + " to the trash", [&](Names::Client names) {
+      auto request = names.trashRequest();
+      request.setPath(ToData(path));
+      request.setRecursive(recursive);
+      request.setOwner(options_.owner);
+      return request.send().then(
+          [&trashed](capnp::Response<Names::TrashResults>&& response) {
+            trashed = {ToString(response.getPlace()), response.getUntil()};
+          },
+          [this](kj::Exception&& e) { TooOld(kj::mv(e), "keeps no trash", "remove it at once (--skip-trash)"); });
+    }));
+    return trashed;
+  }
+
+  Result<std::string> Undelete(std::string_view path, Micros deleted, const std::string& user) override {
+    std::string place;
+    MILLRACE_TRY(Ask("undelete " + Quote(path), [&](Names::Client names) {
+      auto request = names.undeleteRequest();
+      request.setPath(ToData(path));
+      request.setDeleted(deleted);
+      request.setUser(user);
+      request.setOwner(options_.owner);
+      return request.send().then(
+          [&place](capnp::Response<Names::UndeleteResults>&& response) { place = ToString(response.getPlace()); },
+          [this](kj::Exception&& e) { TooOld(kj::mv(e), "keeps no trash", {}); });
+    }));
+    return place;
+  }
+
+  Result<Micros> ListTrash(const std::string& user, const std::function<bool(const Deletion&)>& visit) override {
+    Micros retention = 0, after = 0;
+    for (bool more = true; more;) {
+      std::vector<Deletion> page;
+      MILLRACE_TRY(Ask("list the trash", [&](Names::Client names) {
+        auto request = names.deletionsRequest();
+        request.setUser(user);
+        request.setOwner(options_.owner);
+        request.setAfter(after);
+        return request.send().then(
+            [&](capnp::Response<Names::DeletionsResults>&& response) {
+              page.clear();
+              for (const auto deletion : response.getDeletions()) page.push_back(FromWire(deletion));
+              more = response.getMore();
+              retention = response.getRetention();
+            },
+            [this](kj::Exception&& e) { TooOld(kj::mv(e), "keeps no trash", {}); });
+      }));
+      for (const Deletion& deletion : page) {
+        if (!visit(deletion)) return retention;
+        after = deletion.deleted;
+      }
+      if (page.empty()) break;
+    }
+    return retention;
+  }
+
+  Status SetQuota(std::string_view path, const std::string& user, std::optional<std::uint64_t> bytes,
+                  std::optional<std::uint64_t> entries) override {
+    return Ask("set the quota of " + (path.empty() ? "user " + Quote(user) : Quote(path)), [&](Names::Client names) {
+      auto request = names.setQuotaRequest();
+      request.setPath(ToData(path));
+      request.setUser(user);
+      request.setSetBytes(bytes.has_value());
+      request.setBytes(bytes.value_or(0));
+      request.setSetEntries(entries.has_value());
+      request.setEntries(entries.value_or(0));
+      return request.send().ignoreResult().catch_(
+          [this](kj::Exception&& e) { TooOld(kj::mv(e), "knows no quotas", {}); });
+    });
+  }
+
+  Result<std::vector<QuotaState>> GetQuotas(std::string_view path, const std::string& user) override {
+    std::vector<QuotaState> quotas;
+    for (bool more = true; more;) {
+      const std::size_t first = quotas.size();
+      MILLRACE_TRY(Ask("show quotas", [&](Names::Client names) {
+        auto request = names.quotasRequest();
+        request.setPath(ToData(path));
+        request.setUser(user);
+        request.setFirst(static_cast<std::uint32_t>(first));
+        return request.send().then(
+            [&](capnp::Response<Names::QuotasResults>&& response) {
+              quotas.resize(first);
+              for (const auto state : response.getQuotas()) quotas.push_back(FromWire(state));
+              more = response.getMore();
+            },
+            [this](kj::Exception&& e) { TooOld(kj::mv(e), "knows no quotas", {}); });
+      }));
+      if (quotas.size() == first) break;
+    }
+    return quotas;
+  }
+
   Status SetReplication(std::string_view path, std::uint32_t replication) override {
     return Ask("set the replication of " + Quote(path), [&](Names::Client names) {
       auto request = names.setReplicationRequest();
@@ -140,7 +236,8 @@ class DfsClientImpl final : public DfsClient {
                   in.getAwaiting(),
                   in.getReadOnly(),
                   in.getShortOfNodes(),
-                  in.getSingleReplica()};
+                  in.getSingleReplica(),
+                  {.bytes = in.getTrashBytes(), .entries = in.getTrashEntries()}};
       });
     }));
     return health;
@@ -264,6 +361,14 @@ class DfsClientImpl final : public DfsClient {
   }
 
  private:
+  // Throws the failure of a call. One that the master does not know becomes kUnsupported.
+  void TooOld(kj::Exception&& failure, std::string_view lacks, std::string_view advice) const {
+    if (failure.getType() != kj::Exception::Type::UNIMPLEMENTED) kj::throwFatalException(kj::mv(failure));
+    kj::throwFatalException(rpc::ToException(
+        Unsupported("the master at " + options_.master + " is of an earlier release, which " + std::string(lacks) +
+                    "; upgrade it" + (advice.empty() ? "" : ", or " + std::string(advice)))));
+  }
+
   using WithNames = std::function<kj::Promise<void>(Names::Client)>;
   static WithMaster ToNames(const WithNames& f) {
     return [&f](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {

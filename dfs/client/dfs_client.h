@@ -23,6 +23,8 @@
 #include "dfs/wire/blocks.h"
 #include "dfs/wire/file_status.h"
 #include "dfs/wire/mode.h"
+#include "dfs/wire/quota.h"
+#include "dfs/wire/trash.h"
 
 namespace millrace::dfs {
 
@@ -109,6 +111,7 @@ struct Health {
   // as under-replicated.
   std::uint64_t short_of_nodes = 0;
   std::uint64_t single_replica = 0;  // blocks with one replica whose files want more
+  Use trash = {};                    // of what is in the trash of all users
 };
 struct UnhealthyBlock {
   std::string path;
@@ -149,6 +152,25 @@ class DfsClient {
   Status MakeDirectory(std::string_view path) { return MakeDirectory(path, kDirectoryMode); }
   virtual Status Remove(std::string_view path, bool recursive) = 0;
   virtual Status Rename(std::string_view from, std::string_view to) = 0;
+  // Removes as Remove does, but into the trash of this user. Returns where it lies now and until when; an empty place
+  // if it was removed at once, since it lay in the trash or the master keeps none. This and the calls below return
+  // kUnsupported if the master is of a release that does not know them.
+  struct Trashed {
+    std::string place;
+    Micros until = 0;
+  };
+  virtual Result<Trashed> Trash(std::string_view path, bool recursive) = 0;
+  // Moves what was removed from `path` back, from the trash of `user`, or of this user if that is empty: the newest
+  // deletion, or the one at `deleted`, if that is not 0. Returns its place in the trash.
+  virtual Result<std::string> Undelete(std::string_view path, Micros deleted, const std::string& user) = 0;
+  // Calls `visit` for each deletion in the trash of `user` (of this user, if empty), by time, until it returns false.
+  // Returns the time for which the master keeps them; 0 if it keeps no trash.
+  virtual Result<Micros> ListTrash(const std::string& user, const std::function<bool(const Deletion&)>& visit) = 0;
+  // Sets the parts that are given of the quota of the directory `path` or, if that is empty, of `user`.
+  virtual Status SetQuota(std::string_view path, const std::string& user, std::optional<std::uint64_t> bytes,
+                          std::optional<std::uint64_t> entries) = 0;
+  // Returns the quotas on the directory `path` from the root down, or that of `user`; all of them if both are empty.
+  virtual Result<std::vector<QuotaState>> GetQuotas(std::string_view path, const std::string& user) = 0;
   virtual Status SetReplication(std::string_view path, std::uint32_t replication) = 0;
   virtual Status SetMode(std::string_view path, Mode mode) = 0;
   // Sets owner and group; an empty text changes nothing.

@@ -9,6 +9,7 @@
 #include "base/protocol/name.capnp.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/wire/messages.h"
+#include "dfs/wire/quota_wire.h"
 
 namespace millrace::dfs {
 

@@ -6,9 +6,8 @@
 
 #include "base/text.h"
 #include "dfs/name/namespace_codec.h"
+#include "dfs/name/namespace_impl.h"
 #include "dfs/name/namespace_load.h"
-#include "dfs/name/namespace_open.h"
-#include "dfs/name/namespace_tree.h"
 #include "dfs/name/tree_rights.h"
 #include "dfs/wire/blocks.h"
 #include "dfs/wire/path.h"
@@ -17,15 +16,11 @@ namespace millrace::dfs {
 
 namespace {
 
-std::string Child(const std::string& directory, const std::string& name) {
-  return directory == "/" ? directory + name : directory + "/" + name;
-}
-
 bool WalkNode(const Tree& tree, const TreeNode& node, const std::string& path,
               const std::function<bool(const FileStatus&)>& visit) {
   if (!node.directory) return visit(tree.StatusOf(node, path));
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) {
-    if (!WalkNode(tree, *child, Child(path, name), visit)) return false;
+    if (!WalkNode(tree, *child, ChildPath(path, name), visit)) return false;
   }
   return true;
 }
@@ -96,26 +91,9 @@ Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Bl
   return named;
 }
 
-// Gives out ids that are not given out again after a restart, since all of them lie below the stored limit.
-class IdSource {
- public:
-  std::uint64_t Next(WriteBatch* batch) {
-    constexpr std::uint64_t kRun = 4096;
-    if (next_ == limit_) {
-      limit_ += kRun;
-      batch->Put(std::string(kIdKey), EncodeIdLimit(limit_));
-    }
-    return next_++;
-  }
-  void Restore(std::uint64_t limit) { next_ = limit_ = limit; }
-  [[nodiscard]] std::uint64_t limit() const { return limit_; }
+}  // namespace
 
- private:
-  std::uint64_t next_ = 1;
-  std::uint64_t limit_ = 1;
-};
-
-std::string EncodeOpen(const OpenEntry& entry) {
+std::string Namespace::Impl::EncodeOpen(const OpenEntry& entry) {
   const CreateOptions& options = entry.file.options;
   return EncodeOpenFile({.path = entry.file.path,
                          .owner = options.owner,
@@ -127,40 +105,6 @@ std::string EncodeOpen(const OpenEntry& entry) {
                          .orphaned = entry.orphaned,
                          .mode = options.mode});
 }
-
-}  // namespace
-
-struct Namespace::Impl {
-  explicit Impl(BlockNumbers source) : numbers(std::move(source)) {}
-
-  mutable Tree tree;  // const calls use Find too, which returns nodes that can be changed
-  OpenTable open;
-  IdSource ids;
-  BlockNumbers numbers;
-
-  [[nodiscard]] BlockId NewBlock() const;
-  [[nodiscard]] Result<TreeNode*> Existing(std::string_view path) const;  // kNotFound
-  [[nodiscard]] Result<const File*> ExistingFile(std::string_view path) const;
-  // Makes the missing directories on the way. Returns the one in which the last component of at.rest belongs.
-  Directory* MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch);
-  Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Mode mode, Micros now,
-                           WriteBatch* batch);
-  // Checks that a file may become visible at `path`. `self` is the open file that wants to, or 0 if it is not open yet.
-  [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
-                                  Micros now) const;
-  // The facts needed to complete a file, once it is known that it can be completed.
-  struct Completing {
-    const OpenEntry* entry;
-    Lookup at;
-    std::vector<bool> named;  // of the blocks that were given out
-  };
-  [[nodiscard]] Result<Completing> ReadyToComplete(FileId file, std::string_view path, const std::vector<Block>& blocks,
-                                                   Micros now) const;
-  void StoreNode(const TreeNode& node, WriteBatch* batch) const;
-  void RemoveKeys(const TreeNode& node, WriteBatch* batch) const;  // those of the node and of all below it
-  // Removes an open file from the table. Its blocks go to *freed, except those that `kept` has by their index.
-  void CloseOpen(const OpenEntry& entry, const std::vector<bool>& kept, WriteBatch* batch, std::vector<BlockId>* freed);
-};
 
 Result<TreeNode*> Namespace::Impl::Existing(std::string_view path) const {
   TreeNode* node = tree.Find(path).node;
@@ -202,7 +146,7 @@ Result<std::vector<FileStatus>> Namespace::List(std::string_view path, std::stri
   }
   const Directory::Entries& entries = static_cast<const Directory*>(node)->entries;
   for (auto it = entries.upper_bound(after); it != entries.end() && found.size() < limit; ++it) {
-    found.push_back(impl_->tree.StatusOf(*it->second, Child(base, it->first)));
+    found.push_back(impl_->tree.StatusOf(*it->second, ChildPath(base, it->first)));
   }
   return found;
 }
@@ -254,7 +198,8 @@ WriteBatch Namespace::Removal(std::string_view path) const {
   const TreeNode* node = impl_->tree.Find(path).node;
   if (node == nullptr || node->parent == nullptr) return batch;
   if (node->directory) {
-    for (const OpenEntry* open : impl_->open.Below(path)) batch.Put(EncodeOpenKey(open->file.id), EncodeOpen(*open));
+    for (const OpenEntry* open : impl_->open.Below(path))
+      batch.Put(EncodeOpenKey(open->file.id), Impl::EncodeOpen(*open));
   }
   impl_->RemoveKeys(*node, &batch);
   return batch;
@@ -282,6 +227,7 @@ void Namespace::Impl::StoreNode(const TreeNode& node, WriteBatch* batch) const {
 void Namespace::Impl::RemoveKeys(const TreeNode& node, WriteBatch* batch) const {
   batch->Remove(EncodeEntryKey(node.parent->id, *node.name));
   if (!node.directory) return;
+  if (tree.quotas().contains(node.id)) batch->Remove(EncodeQuotaKey(node.id));
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) RemoveKeys(*child, batch);
 }
 
@@ -320,32 +266,40 @@ Status Namespace::MakeDirectory(std::string_view path, std::string_view owner, M
   return Status::Ok();
 }
 
+Status Namespace::Impl::CheckEmpty(std::string_view path, const TreeNode& node, bool recursive) {
+  if (recursive || !node.directory || static_cast<const Directory&>(node).entries.empty()) return Status::Ok();
+  return Invalid(Quote(path) + ": directory is not empty; remove it recursively");
+}
+
+void Namespace::Impl::OrphanBelow(std::string_view path, const TreeNode& node, WriteBatch* batch) {
+  if (!node.directory) return;
+  for (const OpenEntry* orphan : open.Orphan(path)) batch->Put(EncodeOpenKey(orphan->file.id), EncodeOpen(*orphan));
+}
+
 Status Namespace::Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed) {
   MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
   if (node->parent == nullptr) return Invalid("\"/\" cannot be removed; name what is in it");
-  if (node->directory) {
-    if (!recursive && !static_cast<const Directory*>(node)->entries.empty()) {
-      return Invalid(Quote(path) + ": directory is not empty; remove it recursively");
-    }
-    for (const OpenEntry* orphan : impl_->open.Orphan(path))
-      batch->Put(EncodeOpenKey(orphan->file.id), EncodeOpen(*orphan));
-  }
+  MILLRACE_TRY(Impl::CheckEmpty(path, *node, recursive));
+  impl_->OrphanBelow(path, *node, batch);
   impl_->RemoveKeys(*node, batch);
   impl_->tree.Destroy(node, freed);
   return Status::Ok();
+}
+
+std::string Namespace::Impl::Target(std::string_view from, std::string_view to) const {
+  std::string target(to);
+  const TreeNode* there = tree.Find(to).node;
+  if (there == nullptr || !there->directory) return target;
+  if (target != "/") target += '/';
+  return target += BaseName(from);
 }
 
 Status Namespace::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch,
                          std::string_view maker) {
   MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(from));
   if (node->parent == nullptr) return Invalid("\"/\" cannot be renamed");
-  std::string target(to);
+  const std::string target = impl_->Target(from, to);
   Lookup at = impl_->tree.Find(target);
-  if (at.node != nullptr && at.node->directory) {
-    if (target != "/") target += '/';
-    target += BaseName(from);
-    at = impl_->tree.Find(target);
-  }
   if (node->directory && IsWithin(target, from)) {
     return Invalid("rename " + Quote(from) + " to " + Quote(target) + ": into itself");
   }
@@ -363,9 +317,7 @@ Status Namespace::SetReplication(std::string_view path, std::uint32_t replicatio
   MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
   if (node->directory) return Invalid(Quote(path) + ": is a directory; replication is set on files");
   MILLRACE_TRY(CheckReplicas(replication).Within(Quote(path)));
-  const File& file = static_cast<const File&>(*node);
-  impl_->tree.total().bytes_with_replicas += file.length * replication - file.length * file.replication;
-  node->replication = replication;
+  impl_->tree.SetReplication(static_cast<File*>(node), replication);
   impl_->StoreNode(*node, batch);
   return Status::Ok();
 }
@@ -381,7 +333,7 @@ Status Namespace::SetMode(std::string_view path, Mode mode, WriteBatch* batch) {
 Status Namespace::SetOwner(std::string_view path, std::optional<std::string_view> owner,
                            std::optional<std::string_view> group, WriteBatch* batch) {
   MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
-  if (owner) node->owner = impl_->tree.Intern(*owner);
+  if (owner) impl_->tree.SetOwner(node, *owner);
   if (group) node->group = impl_->tree.Intern(*group);
   impl_->StoreNode(*node, batch);
   return Status::Ok();
@@ -437,7 +389,7 @@ Result<FileId> Namespace::Create(std::string_view path, const CreateOptions& opt
       .id = impl_->ids.Next(batch), .path = std::string(path), .options = options, .blocks = {}, .synced = {}};
   entry.created = now;
   const FileId id = entry.file.id;
-  batch->Put(EncodeOpenKey(id), EncodeOpen(entry));
+  batch->Put(EncodeOpenKey(id), Impl::EncodeOpen(entry));
   MILLRACE_CHECK(impl_->open.Add(std::move(entry)), "two open files at " + Quote(path));
   return id;
 }

@@ -11,10 +11,19 @@
 // Every file and directory has an owner, a group and a mode (dfs/name/permissions.h). A new entry belongs to its maker
 // and has the group of its directory. The Namespace itself checks no rights: the caller calls Check first.
 //
+// A directory or a user may have a quota (dfs/wire/quota.h). As with rights, the Namespace itself refuses nothing for a
+// quota: who acts for a user calls CheckRoom... first. What cleans up, gives up files or completes what was begun needs
+// no such check, so that it always can. A file that is being written counts with one entry and the full size of each of
+// its blocks that is not synced, until it is completed or given up.
+//
+// The trash (dfs/wire/trash.h) is a part of the tree, to which Trash moves what a user removes. Nothing else puts
+// anything there: the CheckRoom... calls refuse it.
+//
 // The namespace is stored under these keys (formats in dfs/name/namespace_codec.h):
 // - "f/": entries of the tree, by the number of their directory and their name, so that renaming a directory moves one
 //   entry, however much is below it;
 // - "o/": open files and the blocks allocated to them;
+// - "q/": quotas, by the number of the directory or the name of the user. Use is not stored, but computed by Load;
 // - "i": the id high-water mark. Ids are reserved in runs of 4096, so a crash wastes some but repeats none.
 // Directories and files share one sequence of ids. Block numbers cannot be guessed: no other cluster's block has the
 // same one, and one number does not lead to another (docs/inside/decisions/0012-believing-a-replica.md).
@@ -36,6 +45,8 @@
 #include "base/status.h"
 #include "dfs/name/permissions.h"
 #include "dfs/name/types.h"
+#include "dfs/wire/quota.h"
+#include "dfs/wire/trash.h"
 
 namespace millrace::dfs {
 
@@ -119,6 +130,43 @@ class Namespace {
   [[nodiscard]] Status CheckSetOwner(std::string_view path, std::optional<std::string_view> owner,
                                      std::optional<std::string_view> group, const Principal& who) const;
 
+  // ---- quotas ----
+
+  // Each of these returns OK if a call would break no quota, or if it will fail for another reason. Otherwise it
+  // returns kNoSpace with the directory or user, its quota, its use, what the call would add, and what to do. Each
+  // returns kInvalid for a change that would put something into the trash.
+  [[nodiscard]] Status CheckRoomForDirectory(std::string_view path, std::string_view owner) const;
+  // With `now_only` false, the reservations of other open files do not count: kNoSpace then means that the call will
+  // fail even when they have all ended.
+  [[nodiscard]] Status CheckRoomForFile(std::string_view path, const CreateOptions& options,
+                                        bool now_only = true) const;
+  [[nodiscard]] Status CheckRoomForBlock(FileId file, bool now_only = true) const;
+  // `maker` is as for Rename.
+  [[nodiscard]] Status CheckRoomForRename(std::string_view from, std::string_view to, std::string_view maker) const;
+  [[nodiscard]] Status CheckRoomForReplicas(std::string_view path, std::uint32_t replication) const;
+  [[nodiscard]] Status CheckRoomForOwner(std::string_view path, std::string_view owner) const;
+
+  // Sets the quota of a directory; Quota() clears it. What is there stays, even if it is more. Returns kNotFound if
+  // nothing is at the path, kInvalid for a file or in the trash. The quota goes with the directory when it is renamed.
+  Status SetQuota(std::string_view path, const Quota& quota, WriteBatch* batch);
+  // Does the same for a user. Returns kInvalid if `user` is empty.
+  Status SetUserQuota(std::string_view user, const Quota& quota, WriteBatch* batch);
+  [[nodiscard]] std::vector<QuotaState> Quotas() const;  // of directories by path, then of users by name
+  // Returns the quotas of the directory at `path` and of those above it, from the root down.
+  [[nodiscard]] std::vector<QuotaState> QuotasOn(std::string_view path) const;
+  [[nodiscard]] QuotaState QuotaOfUser(std::string_view user) const;
+
+  // ---- the trash: queries ----
+  [[nodiscard]] Use TrashUse() const;  // of all that is in the trash
+  // Returns at most `limit` deletions of a user that were made after the time `after`, in order of time.
+  [[nodiscard]] std::vector<Deletion> Deletions(std::string_view user, Micros after, std::size_t limit) const;
+  [[nodiscard]] std::vector<std::string> TrashUsers() const;  // those who may have deletions
+  // Returns the place of what was at `path` when the user deleted it, or a directory above it: that of the newest
+  // deletion, or of the one at the time `deleted`, if that is not 0. Returns kNotFound if there is none.
+  [[nodiscard]] Result<std::string> FindDeleted(std::string_view user, std::string_view path, Micros deleted = 0) const;
+  // Returns the directories of deletions made at `before` or earlier, at most `limit` of them. Remove ends each.
+  [[nodiscard]] std::vector<std::string> ExpiredTrash(Micros before, std::size_t limit) const;
+
   // ---- changes as batches ----
   // Returns the changes that Remove, with `recursive`, would append to its batch; nothing if it would fail. They differ
   // only in a flag of the open files below, which has the same size.
@@ -144,6 +192,15 @@ class Namespace {
   // the directory `to`; kInvalid for "/", for a rename into itself, if a file is among the parents, or if a path at or
   // below `to` would be longer than kMaxPathBytes. Open files keep the path under which they were created.
   Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch, std::string_view maker = {});
+  // Moves a file or directory into the trash of `user`, where only that user can look. Open files below it fare as
+  // with Remove. Returns its place. Fails as Remove does, and returns kInvalid for what is in the trash, if a path
+  // would be longer than kMaxPathBytes, if `user` cannot be a name in a path, or if a file stands where the trash
+  // should be.
+  Result<std::string> Trash(std::string_view path, bool recursive, std::string_view user, Micros now,
+                            WriteBatch* batch);
+  // Moves what lies in the trash at `place` to `path`. Fails as Rename does, and returns kExists if anything is at
+  // `path`. Requires: FindDeleted has returned `place`.
+  Status Undelete(std::string_view place, std::string_view path, std::string_view maker, Micros now, WriteBatch* batch);
   // Sets the replication of a file. Returns kNotFound if nothing is at the path, and kInvalid for a directory or a
   // number out of range.
   Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);

@@ -103,6 +103,11 @@ constexpr auto kSyncedFields = [](auto& archive, auto& synced) {
                 [&] { return Corrupt("a block of " + std::to_string(synced.length) + " bytes"); });
 };
 
+constexpr auto kQuotaFields = [](auto& archive, auto& quota) {
+  VersionField(archive);
+  archive.U64(quota.bytes, quota.entries);
+};
+
 constexpr auto kIdLimitFields = [](auto& archive, auto& limit) {
   VersionField(archive);
   archive.U64(limit);
@@ -177,6 +182,24 @@ std::string EncodeSynced(const StoredSynced& synced) { return WriteFields(synced
 Result<StoredSynced> DecodeSynced(std::string_view value) {
   return ReadFields<StoredSynced>(value, "value", kSyncedFields);
 }
+
+std::string EncodeQuotaKey(FileId directory) { return BeginKey(std::string(kQuotaPrefix) + "d", directory); }
+
+std::string EncodeQuotaKey(std::string_view user) { return (std::string(kQuotaPrefix) + "u").append(user); }
+
+Result<QuotaKey> DecodeQuotaKey(std::string_view key) {
+  if (!key.starts_with(kQuotaPrefix) || key.size() <= kQuotaPrefix.size() + 1) return Corrupt("key too short");
+  key.remove_prefix(kQuotaPrefix.size());
+  const char kind = key[0];
+  key.remove_prefix(1);
+  if (kind == 'u') return QuotaKey{.directory = 0, .user = key};
+  if (kind != 'd' || key.size() != kNumberBytes) return Corrupt("not the key of a quota");
+  return QuotaKey{.directory = ReadNumber(key), .user = {}};
+}
+
+std::string EncodeQuota(const Quota& quota) { return WriteFields(quota, kQuotaFields); }
+
+Result<Quota> DecodeQuota(std::string_view value) { return ReadFields<Quota>(value, "value", kQuotaFields); }
 
 std::string EncodeIdLimit(std::uint64_t limit) { return WriteFields(limit, kIdLimitFields); }
 

@@ -5,10 +5,13 @@
 //   "f/" parent:8 name        an entry of the directory with this id (0 is the root), a directory or a file
 //   "o/" file:8               an open file
 //   "o/" file:8 block:8       a block allocated to it; sorts after its file. It has no value until it is synced
+//   "q/d" directory:8         the quota of a directory
+//   "q/u" name                the quota of a user
 //   "i"                       the first id that is not reserved
 // Numbers in keys are big-endian, so that byte order is numeric order. Every value begins with a version byte. Version
 // 3 has groups and modes; version 2, which is still read, means no group and the default modes of new entries. Programs
-// that do not know version 3 refuse it.
+// that do not know version 3 refuse it. Programs that do not know quotas skip them, and leave that of a directory which
+// they remove; it belongs to nobody, since ids do not come again.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +22,14 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "dfs/name/types.h"
+#include "dfs/wire/quota.h"
 
 namespace millrace::dfs {
 
 inline constexpr std::string_view kRootKey = "f";
 inline constexpr std::string_view kEntryPrefix = "f/";
 inline constexpr std::string_view kOpenPrefix = "o/";
+inline constexpr std::string_view kQuotaPrefix = "q/";
 inline constexpr std::string_view kIdKey = "i";
 
 struct EntryKey {
@@ -88,6 +93,15 @@ struct StoredSynced {
 };
 [[nodiscard]] std::string EncodeSynced(const StoredSynced& synced);
 [[nodiscard]] Result<StoredSynced> DecodeSynced(std::string_view value);
+[[nodiscard]] std::string EncodeQuotaKey(FileId directory);
+[[nodiscard]] std::string EncodeQuotaKey(std::string_view user);
+struct QuotaKey {
+  FileId directory = 0;
+  std::string_view user;  // empty: the quota is that of the directory
+};
+[[nodiscard]] Result<QuotaKey> DecodeQuotaKey(std::string_view key);
+[[nodiscard]] std::string EncodeQuota(const Quota& quota);
+[[nodiscard]] Result<Quota> DecodeQuota(std::string_view value);
 [[nodiscard]] std::string EncodeIdLimit(std::uint64_t limit);
 [[nodiscard]] Result<std::uint64_t> DecodeIdLimit(std::string_view value);
 

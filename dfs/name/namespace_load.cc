@@ -44,6 +44,20 @@ class TreeLoader {
     return Status::Ok();
   }
 
+  // A program that does not know quotas may have removed the directory of one.
+  Status SetQuota(std::string_view key, std::string_view value) {
+    const Result<QuotaKey> of = DecodeQuotaKey(key);
+    if (!of.ok()) return Misfit(key, of.status().message());
+    const Result<Quota> quota = DecodeQuota(value);
+    if (!quota.ok()) return Misfit(key, quota.status().message());
+    if (!of->user.empty()) {
+      tree_.SetUserQuota(of->user, *quota);
+    } else if (const auto known = known_.find(of->directory); known != known_.end()) {
+      tree_.SetQuota(known->second, *quota);
+    }
+    return Status::Ok();
+  }
+
   Status Finish() const {
     if (loose_.empty()) return Status::Ok();
     const auto& [id, directory] = *loose_.begin();
@@ -191,7 +205,9 @@ Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree) 
   if (root) MILLRACE_TRY(loader.SetRoot(*root));
   MILLRACE_TRY(ScanAll(store, kEntryPrefix,
                        [&](std::string_view key, std::string_view value) { return loader.Add(key, value); }));
-  return loader.Finish();
+  MILLRACE_TRY(loader.Finish());
+  return ScanAll(store, kQuotaPrefix,
+                 [&](std::string_view key, std::string_view value) { return loader.SetQuota(key, value); });
 }
 
 Status LoadOpenFiles(const KeyValueStore& store, std::uint64_t id_limit, const Tree& tree, OpenTable* open) {

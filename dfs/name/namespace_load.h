@@ -16,8 +16,8 @@ namespace millrace::dfs {
 // Returns a number above all ids that were issued; 1 for an empty store.
 [[nodiscard]] Result<std::uint64_t> LoadIdLimit(const KeyValueStore& store);
 
-// Reads the directories and files, and the changed owner, group and mode of the root. After a failure, the tree may
-// only be destroyed. Requires: the tree is empty.
+// Reads the directories and files, the changed owner, group and mode of the root, and the quotas. After a failure, the
+// tree may only be destroyed. Requires: the tree is empty.
 [[nodiscard]] Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree);
 
 // Reads the open files. After a failure, the table may only be destroyed. Requires: the tree was loaded, and the table

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "dfs/name/namespace.h"
 #include "dfs/name/types.h"
+#include "dfs/wire/quota.h"
 
 namespace millrace::dfs {
 
@@ -19,6 +20,9 @@ struct OpenEntry {
   OpenFile file;
   Micros created = 0;
   bool orphaned = false;  // a directory above it was removed: it cannot complete and reserves no path
+  // What counts against quotas while the file is written: an entry, and its blocks, with the full size of each that is
+  // not synced.
+  Use reserved = {};
 };
 
 class OpenTable {
@@ -35,15 +39,22 @@ class OpenTable {
   // Marks the open files below the directory `path` as orphaned, and returns them.
   [[nodiscard]] std::vector<const OpenEntry*> Orphan(std::string_view path);
 
+  // Returns what the open files below the directory `path` reserve, without orphaned ones. O(files)
+  [[nodiscard]] Use ReservedBelow(std::string_view path) const;
+  [[nodiscard]] Use ReservedBy(std::string_view user) const;  // by all open files of this user
+
   [[nodiscard]] const OpenEntry* Find(FileId file) const;
   [[nodiscard]] const OpenEntry* AtPath(std::string_view path) const;
   [[nodiscard]] const OpenEntry* OfBlock(BlockId block) const;
   [[nodiscard]] const std::map<FileId, OpenEntry>& files() const { return files_; }
 
  private:
+  void Reserve(OpenEntry& entry, const Use& more);
+
   std::map<FileId, OpenEntry> files_;
   std::map<std::string, FileId, std::less<>> by_path_;
   boost::unordered_flat_map<BlockId, FileId> by_block_;
+  boost::unordered_flat_map<std::string, Use> reserved_;  // by user
 };
 
 }  // namespace millrace::dfs

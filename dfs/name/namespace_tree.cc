@@ -15,6 +15,24 @@ void AddUsage(const File& file, Namespace::Usage* usage) {
   usage->blocks += file.blocks.size();
 }
 
+namespace {
+
+// Returns the use of the node alone.
+Use OwnUse(const TreeNode& node) {
+  if (node.directory) return {.bytes = 0, .entries = 1};
+  return {.bytes = static_cast<const File&>(node).length * node.replication, .entries = 1};
+}
+
+std::vector<Account*> AccountsFrom(Directory* directory) {
+  std::vector<Account*> found;
+  for (; directory != nullptr; directory = directory->parent) {
+    if (directory->account) found.push_back(directory->account.get());
+  }
+  return found;
+}
+
+}  // namespace
+
 Tree::Tree() {
   root_.owner = root_.group = Intern("");
   root_.mode = kRootMode;
@@ -87,9 +105,20 @@ void Tree::Attach(Directory* parent, std::string_view name, std::unique_ptr<Tree
   MILLRACE_CHECK(parent->entries.size() == before + 1, "the name is taken: " + Quote(name));
   raw->name = &entry->first;
   raw->parent = parent;
+  const Use own = OwnUse(*raw);
+  by_user_[raw->owner] += own;
+  for (const Directory* above = parent; above != nullptr; above = above->parent) {
+    if (above->account) above->account->use += own;
+  }
 }
 
 void Tree::Move(TreeNode* node, Directory* parent, std::string_view name) {
+  const std::vector<Account*> before = AccountsFrom(node->parent), after = AccountsFrom(parent);
+  if (before != after) {
+    const Use moved = UseOf(*node);
+    for (Account* account : before) account->use -= moved;
+    for (Account* account : after) account->use += moved;
+  }
   Directory::Entries::node_type entry = node->parent->entries.extract(*node->name);
   entry.key() = std::string(name);
   const auto inserted = parent->entries.insert(std::move(entry));
@@ -99,7 +128,8 @@ void Tree::Move(TreeNode* node, Directory* parent, std::string_view name) {
 }
 
 void Tree::Destroy(TreeNode* node, std::vector<BlockId>* freed) {
-  Unregister(*node, freed);
+  const Use gone = Unregister(*node, freed);
+  for (Account* account : AccountsFrom(node->parent)) account->use -= gone;
   Directory::Entries& entries = node->parent->entries;
   entries.erase(entries.find(*node->name));
 }
@@ -114,11 +144,14 @@ bool Tree::Register(File* file) {
   return true;
 }
 
-void Tree::Unregister(const TreeNode& node, std::vector<BlockId>* freed) {
+Use Tree::Unregister(const TreeNode& node, std::vector<BlockId>* freed) {
+  Use use = OwnUse(node);
+  by_user_[node.owner] -= use;
   if (node.directory) {
     --total_.directories;
-    for (const auto& [name, child] : static_cast<const Directory&>(node).entries) Unregister(*child, freed);
-    return;
+    if (!quotas_.empty()) quotas_.erase(node.id);
+    for (const auto& [name, child] : static_cast<const Directory&>(node).entries) use += Unregister(*child, freed);
+    return use;
   }
   const File& file = static_cast<const File&>(node);
   Namespace::Usage gone;
@@ -130,6 +163,61 @@ void Tree::Unregister(const TreeNode& node, std::vector<BlockId>* freed) {
   for (const Block& block : file.blocks) {
     holders_.erase(block.id);
     freed->push_back(block.id);
+  }
+  return use;
+}
+
+void Tree::SetReplication(File* file, std::uint32_t replication) {
+  const Use before = OwnUse(*file);
+  file->replication = replication;
+  const Use after = OwnUse(*file);
+  total_.bytes_with_replicas += after.bytes - before.bytes;
+  by_user_[file->owner].bytes += after.bytes - before.bytes;
+  for (Account* account : AccountsFrom(file->parent)) account->use.bytes += after.bytes - before.bytes;
+}
+
+void Tree::SetOwner(TreeNode* node, std::string_view owner) {
+  const Use own = OwnUse(*node);
+  if (node->parent != nullptr) by_user_[node->owner] -= own;
+  node->owner = Intern(owner);
+  if (node->parent != nullptr) by_user_[node->owner] += own;
+}
+
+Use Tree::UseOf(const TreeNode& node) {
+  Use use = OwnUse(node);
+  if (!node.directory) return use;
+  for (const auto& [name, child] : static_cast<const Directory&>(node).entries) use += UseOf(*child);
+  return use;
+}
+
+Use Tree::UseOfUser(std::string_view user) const {
+  const auto name = names_.find(user);
+  const auto known = name == names_.end() ? by_user_.end() : by_user_.find(&*name);
+  return known == by_user_.end() ? Use() : known->second;
+}
+
+Account& Tree::OpenAccount(Directory* directory) {
+  if (directory->account) return *directory->account;
+  directory->account = std::make_unique<Account>();
+  for (const auto& [name, child] : directory->entries) directory->account->use += UseOf(*child);
+  return *directory->account;
+}
+
+void Tree::SetQuota(Directory* directory, const Quota& quota) {
+  OpenAccount(directory).quota = quota;
+  if (quota.none()) {
+    quotas_.erase(directory->id);
+  } else {
+    quotas_[directory->id] = directory;
+  }
+}
+
+void Tree::SetUserQuota(std::string_view user, const Quota& quota) {
+  const auto known = user_quotas_.find(user);
+  if (!quota.none()) {
+    user_quotas_.insert_or_assign(std::string(user), quota);
+  } else if (known != user_quotas_.end()) {
+    user_quotas_.erase(known);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tree: the tree of dfs/name/namespace.h in memory: directories and files, the file of each block, and the totals. It
-// knows nothing of storage or of open files. It is built for millions of files: a node keeps no path, only its name.
+// Tree: the tree of dfs/name/namespace.h in memory: directories and files, the file of each block, the totals, and the
+// use of each user and of each directory with an account. It knows nothing of storage or of open files. It is built for
+// millions of files: a node keeps no path, only its name.
 // Thread rule: one thread.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "dfs/name/namespace.h"
 #include "dfs/name/types.h"
+#include "dfs/wire/quota.h"
 
 namespace millrace::dfs {
 
@@ -45,10 +47,17 @@ struct File final : TreeNode {
   std::vector<Block> blocks;
 };
 
+// What lies below a directory, kept up to date for the directories that have a quota and for the trash.
+struct Account {
+  Quota quota;
+  Use use;
+};
+
 struct Directory final : TreeNode {
   Directory() : TreeNode(true) {}
   using Entries = std::map<std::string, std::unique_ptr<TreeNode>, std::less<>>;
   Entries entries;
+  std::unique_ptr<Account> account;  // null for most
 };
 
 // The result of looking up a path.
@@ -76,6 +85,20 @@ class Tree {
   void Destroy(TreeNode* node, std::vector<BlockId>* freed);
   // Records the file as the holder of its blocks. Returns false if another file has one of them.
   [[nodiscard]] bool Register(File* file);
+  void SetReplication(File* file, std::uint32_t replication);
+  void SetOwner(TreeNode* node, std::string_view owner);
+
+  // Returns the use of the node itself with all below it, by a walk.
+  [[nodiscard]] static Use UseOf(const TreeNode& node);
+  // Returns the use of everything that the user owns, but for the root.
+  [[nodiscard]] Use UseOfUser(std::string_view user) const;
+  // Gives the directory an account, unless it has one: the use of all below it, by a walk.
+  Account& OpenAccount(Directory* directory);
+  // Sets or clears the quota of a directory or a user. Requires: the directory is in the tree.
+  void SetQuota(Directory* directory, const Quota& quota);
+  void SetUserQuota(std::string_view user, const Quota& quota);
+  [[nodiscard]] const std::map<FileId, Directory*>& quotas() const { return quotas_; }
+  [[nodiscard]] const std::map<std::string, Quota, std::less<>>& user_quotas() const { return user_quotas_; }
 
   [[nodiscard]] Directory* root() { return &root_; }
   [[nodiscard]] const Directory* root() const { return &root_; }
@@ -83,12 +106,16 @@ class Tree {
   [[nodiscard]] Namespace::Usage& total() { return total_; }
 
  private:
-  void Unregister(const TreeNode& node, std::vector<BlockId>* freed);
+  // Returns the use of the node with all below it.
+  Use Unregister(const TreeNode& node, std::vector<BlockId>* freed);
 
   Directory root_;
   std::set<std::string, std::less<>> names_;  // of users and groups; few, and kept for good
   boost::unordered_flat_map<BlockId, File*> holders_;
   Namespace::Usage total_;
+  boost::unordered_flat_map<const std::string*, Use> by_user_;
+  std::map<FileId, Directory*> quotas_;                    // the directories that have a quota
+  std::map<std::string, Quota, std::less<>> user_quotas_;  // by user
 };
 
 void AddUsage(const File& file, Namespace::Usage* usage);

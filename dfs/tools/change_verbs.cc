@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the verbs mkdir, rm, mv and setrep.
+// Holds the verbs mkdir, mv and setrep.
 #include <charconv>
 
 #include "base/console/arguments.h"
@@ -25,20 +25,6 @@ int RunMkdir(const Args& args, const FsContext& context) {
   }
   return ForEachPath(context, "mkdir", arguments.operands(),
                      [&](DfsClient& client, const std::string& path) { return client.MakeDirectory(path, *mode); });
-}
-
-int RunRm(const Args& args, const FsContext& context) {
-  bool recursive = false, force = false;
-  console::Arguments arguments("fs rm", "PATH...", "Removes files and directories.");
-  arguments.Example("-r /old");
-  arguments.Flag("-r,-R,--recursive", &recursive, "remove directories with everything in them");
-  arguments.Flag("-f,--force", &force, "a path that does not exist is not an error");
-  if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
-  const auto remove = [&](DfsClient& client, const std::string& path) {
-    Status removed = client.Remove(path, recursive);
-    return force && removed.code() == StatusCode::kNotFound ? Status::Ok() : removed;
-  };
-  return ForEachMatch(context, "rm", arguments.operands(), remove, force);
 }
 
 int RunMv(const Args& args, const FsContext& context) {

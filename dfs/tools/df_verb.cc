@@ -12,7 +12,8 @@ Status Show(const Health& health, bool as_json, bool in_bytes, console::Printer&
     out << console::Dump(nlohmann::ordered_json{{"capacity", health.capacity},
                                                 {"used", health.used},
                                                 {"free", health.free},
-                                                {"live_workers", health.live_workers}})
+                                                {"live_workers", health.live_workers},
+                                                {"trash", health.trash.bytes}})
         << "\n";
     return out.Flush();
   }
@@ -22,6 +23,8 @@ Status Show(const Health& health, bool as_json, bool in_bytes, console::Printer&
       << console::Left(size(health.capacity), 16) << console::Left(size(health.used), 16)
       << console::Left(size(health.free), 16) << console::Left(std::to_string(percent) + "%", 7)
       << std::to_string(health.live_workers) << "\n";
+  if (health.trash.entries > 0)
+    out << size(health.trash.bytes) << (in_bytes ? " bytes" : "") << " of what is used are in the trash\n";
   return out.Flush();
 }
 
@@ -31,7 +34,7 @@ int RunDf(const Args& args, const FsContext& context) {
   bool json = false, bytes = false, human = true;
   console::Arguments arguments("fs df", "",
                                "Shows the space on the disks of all live workers together: the total, the part used by "
-                               "blocks with all their replicas, and the free part.");
+                               "blocks with all their replicas, the free part, and what is in the trash.");
   arguments.Human(&human);  // unless bytes are asked for
   arguments.Flag("-B,--bytes", &bytes, "show numbers of bytes");
   arguments.Flag("--json", &json, "print JSON");

@@ -71,6 +71,27 @@ Status FileSystem::Rename(std::string_view from, std::string_view to, Micros now
   return names_.Rename(canonical_from, canonical_to, now, batch, maker);
 }
 
+Result<std::string> FileSystem::Trash(std::string_view path, bool recursive, std::string_view user, Micros now,
+                                      WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.Trash(canonical, recursive, user, now, batch);
+}
+
+Status FileSystem::Undelete(std::string_view place, std::string_view path, std::string_view maker, Micros now,
+                            WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.Undelete(place, canonical, maker, now, batch);
+}
+
+Status FileSystem::SetQuota(std::string_view path, const dfs::Quota& quota, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.SetQuota(canonical, quota, batch);
+}
+
+Status FileSystem::SetUserQuota(std::string_view user, const dfs::Quota& quota, WriteBatch* batch) {
+  return names_.SetUserQuota(user, quota, batch);
+}
+
 Status FileSystem::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
   MILLRACE_TRY(names_.SetReplication(canonical, replication, batch));

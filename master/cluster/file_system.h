@@ -40,12 +40,17 @@ class FileSystem {
   // its file counts as unknown and not as removed, unless it was allocated after the doubt began.
   void SetDoubt(bool doubt);
 
-  // These do what the calls of dfs::Namespace do; paths may have any form. They check no rights: callers call
-  // names().Check first.
+  // These do what the calls of dfs::Namespace do; paths may have any form. They check no rights and no quotas: callers
+  // call names().Check and names().CheckRoom... first.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
                        dfs::Mode mode = dfs::kDirectoryMode);
   Status Remove(std::string_view path, bool recursive, WriteBatch* batch);
   Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch, std::string_view maker = {});
+  Result<std::string> Trash(std::string_view path, bool recursive, std::string_view user, Micros now,
+                            WriteBatch* batch);
+  Status Undelete(std::string_view place, std::string_view path, std::string_view maker, Micros now, WriteBatch* batch);
+  Status SetQuota(std::string_view path, const dfs::Quota& quota, WriteBatch* batch);
+  Status SetUserQuota(std::string_view user, const dfs::Quota& quota, WriteBatch* batch);
   Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
   Status SetMode(std::string_view path, dfs::Mode mode, WriteBatch* batch);
   Status SetOwner(std::string_view path, std::optional<std::string_view> owner, std::optional<std::string_view> group,

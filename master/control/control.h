@@ -41,6 +41,7 @@
 #include "master/control/disk_room.h"
 #include "master/control/dispatcher.h"
 #include "master/control/executables.h"
+#include "master/control/expired_trash.h"
 #include "master/control/master_clock.h"
 #include "master/control/master_config.h"
 #include "master/control/node_watch.h"
@@ -162,6 +163,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   ReplicaWork replicas_;
   SchedulerChoice scheduler_;
   Executables executables_;
+  ExpiredTrash expired_trash_;
   CertificateWatch certificates_;
   kj::TaskSet tasks_;
 };

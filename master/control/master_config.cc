@@ -55,6 +55,9 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
               "replicas of a file, unless its writer asks for another number");
   set.Bytes("dfs.block_size", &config->default_block_size, dfs::kDefaultBlockSize, dfs::kMinBlockSize,
             dfs::kMaxBlockSize, "block size of a file, unless its writer asks for another size");
+  set.Duration("dfs.trash_retention", &config->trash_retention, 72 * kHour, 0, 100000 * kHour,
+               "how long what was removed into the trash stays there; 0: there is no trash, and what is in it already "
+               "stays until it is removed by hand");
   set.Integer("master.history_jobs", &config->history_jobs, 1000, 0, 1000000, "how many ended jobs to remember");
   set.Bool(
       "master.avoid_ailing", &config->avoid_ailing, true,

@@ -35,6 +35,7 @@ struct MasterConfig {
   Micros startup_grace = 0;
   Micros forget_nodes_after = 0;
   Micros executable_retention = 0;
+  Micros trash_retention = 0;
   Micros doubt = 0;
   Micros lease_grace = 0;
   Micros lease_limit = 0;

@@ -129,6 +129,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Prin
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
   }
   MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state(), who));
+  MILLRACE_TRY(files_.names().CheckRoomForDirectory(request.output, request.owner));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
   // When no other job lives, recovery can begin at this one.
@@ -423,12 +424,23 @@ void JobTracker::AttemptFailed(NodeId node, const AttemptId& attempt, bool lost,
     if (what) reason = "at " + *what + ": " + said;
     if (!what) record.reset();
   }
+  permanent = over_quota_.erase(attempt) > 0 || permanent;
   EndAttempt(*job, attempt, lost ? AttemptState::kLost : AttemptState::kFailed, reason, step);
   if (lost) {
     Apply(sched::AttemptLost{attempt, reason}, attempt.task.job, step);
   } else {
     Apply(sched::AttemptFailed{attempt, reason, record, permanent}, attempt.task.job, step);
   }
+}
+
+void JobTracker::NoteOverQuota(std::string_view path) {
+  constexpr std::string_view kAttempts = "/_temporary/";
+  const std::size_t at = path.rfind(kAttempts);
+  if (at == std::string_view::npos) return;
+  const std::string_view name = path.substr(at + kAttempts.size());
+  const std::optional<AttemptId> attempt = ParseAttempt(name.substr(0, name.find('/')));
+  if (!attempt || !jobs_.NodeOf(*attempt)) return;
+  if (jobs_.At(attempt->task.job).record.request.output == path.substr(0, at)) over_quota_.insert(*attempt);
 }
 
 void JobTracker::FetchFailed(NodeId node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report,
@@ -708,6 +720,7 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
 // Fixes the figures and counters, and drops what only a running job needs.
 void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   JobRecord& record = job.record;
+  std::erase_if(over_quota_, [&](const AttemptId& attempt) { return attempt.task.job == record.id; });
   record.ended = step->now;
   SetFigures(job, engine_, &record.figures);
   record.left_out_records = FirstLeftOutRecords(job, engine_.state());

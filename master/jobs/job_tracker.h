@@ -96,6 +96,9 @@ class JobTracker {
   // Does what JobTable::FindToken does.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const { return jobs_.FindToken(token); }
   [[nodiscard]] bool IsOutput(std::string_view path) const { return jobs_.IsOutput(path); }
+  // Notes that a quota has no room for this file, however many other files end. If it is one of an attempt of a job,
+  // and the attempt fails, the failure is permanent.
+  void NoteOverQuota(std::string_view path);
   // Kills the job. Returns kNotFound if it is not remembered, kInvalid if it has ended.
   Status Kill(JobId job, const std::string& reason, Step* step);
   // Returns the most bytes of a spare log that Kill would take now; 0 if it would fail.
@@ -267,6 +270,7 @@ class JobTracker {
   Log log_;
   sched::JobHistory history_;  // of programs, stored under "h/"
   ReservedCounter job_numbers_{"k", 16};
+  std::set<AttemptId> over_quota_;  // of live jobs (NoteOverQuota)
   Journal journal_;
   JobTable jobs_;
   InputPlaces places_;

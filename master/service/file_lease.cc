@@ -34,6 +34,7 @@ class FileLeaseImpl : public dfs::wire::FileLease::Server {
     Require(master_.room.CheckGoingOn());
     const auto params = context.getParams();
     const NodeRecord* asker = FindAsker(master_.nodes, params.getAsker());
+    Require(CheckQuota());
     Step step = master_.steps.Begin();
     // The last ones are those that failed last. A writer can say so only of nodes that it was given.
     std::vector<NodeId> excluded = ReadNodes(params.getExcluded());
@@ -116,6 +117,13 @@ class FileLeaseImpl : public dfs::wire::FileLease::Server {
   }
 
  private:
+  [[nodiscard]] Status CheckQuota() const {
+    const dfs::Namespace& names = master_.files.names();
+    Status room = names.CheckRoomForBlock(file_);
+    if (!room.ok() && !names.CheckRoomForBlock(file_, false).ok())
+      master_.jobs.NoteOverQuota(names.FindOpen(file_)->path);
+    return room;
+  }
   // The file ends in the job's output directory.
   [[nodiscard]] Status CheckJobIsOwn(JobId job) {
     const dfs::Principal who = caller_->principal();

@@ -10,6 +10,8 @@
 #include "base/rpc/calls.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
+#include "dfs/wire/quota_wire.h"
+#include "dfs/wire/trash.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
 #include "master/service/after_commits.h"
@@ -21,6 +23,8 @@ namespace {
 
 constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
+constexpr std::size_t kDeletionBytes = 64;   // a Deletion without its paths
+constexpr std::size_t kQuotaBytes = 96;      // a QuotaState without its names
 constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its path
 
 class NameServiceImpl : public dfs::wire::NameService::Server {
@@ -88,20 +92,124 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     return Change("makeDirectory", params.getPath(), dfs::OctalText(mode), [&](const std::string& path, Step* step) {
       Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
       Require(names().Check(dfs::Wish::kMakeDirectory, path, Who()));
+      Require(names().CheckRoomForDirectory(path, Owner(params.getOwner())));
       Require(files().MakeDirectory(path, Owner(params.getOwner()), step->now, &step->batch, mode));
     });
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
-    const bool recursive = context.getParams().getRecursive();
+    return Remove("remove", context.getParams().getPath(), context.getParams().getRecursive());
+  }
+
+  kj::Promise<void> trash(TrashContext context) override {
+    const auto params = context.getParams();
+    const bool recursive = params.getRecursive();
+    const Micros retention = master_.config.trash_retention;
+    if (retention == 0 || dfs::IsTrash(Canonical(params.getPath())))
+      return Remove("trash", params.getPath(), recursive);
+    const std::string user = TrashUser({}, params.getOwner());
     return Change(
-        "remove", context.getParams().getPath(), "",
-        [&](const std::string& path, Step* step) { Require(files().Remove(path, recursive, &step->batch)); },
+        "trash", params.getPath(), "",
+        [&](const std::string& path, Step* step) {
+          const std::string place = Require(files().Trash(path, recursive, user, step->now, &step->batch));
+          context.getResults().setPlace(ToData(place));
+          context.getResults().setUntil(step->now + retention);
+        },
         [this](const std::string& path) {
           MILLRACE_TRY(names().Check(dfs::Wish::kRemove, path, Who()));
-          if (master_.room.CheckChange().ok()) return Status::Ok();
-          return master_.room.CheckMakesRoom(files().BytesToRemove(path));
+          const Status room = master_.room.CheckChange();
+          return room.ok() ? room
+                           : Status(room.code(), room.message() + "; removing at once makes room (--skip-trash)");
         });
+  }
+
+  kj::Promise<void> undelete(UndeleteContext context) override {
+    const auto params = context.getParams();
+    const std::string user = TrashUser(params.getUser(), params.getOwner());
+    const Micros deleted = params.getDeleted();
+    return Change("undelete", params.getPath(), "from the trash of " + Quote(user),
+                  [&](const std::string& path, Step* step) {
+                    const dfs::Principal who = Who();
+                    Require(names().Check(dfs::Wish::kList, TrashOf(user), who));
+                    const std::string place = Require(names().FindDeleted(user, path, deleted));
+                    Require(names().CheckRename(place, path, who));
+                    Require(names().CheckRoomForRename(place, path, who.user));
+                    Require(files().Undelete(place, path, who.user, step->now, &step->batch));
+                    context.getResults().setPlace(ToData(place));
+                  });
+  }
+
+  kj::Promise<void> deletions(DeletionsContext context) override {
+    const auto params = context.getParams();
+    const std::string user = TrashUser(params.getUser(), params.getOwner());
+    const std::string own = TrashOf(user);
+    Require(caller_->AuditedLook("deletions", own, names().Check(dfs::Wish::kList, own, Who())));
+    const std::size_t limit =
+        std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
+    const std::vector<dfs::Deletion> found = names().Deletions(user, params.getAfter(), limit + 1);
+    const std::size_t count = AnswerBudget(limit).TakeFront(
+        found, [](const dfs::Deletion& one) { return kDeletionBytes + FieldBytes(one.path) + FieldBytes(one.place); });
+    auto results = context.getResults();
+    auto out = results.initDeletions(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) dfs::ToWire(found[i], out[i]);
+    results.setMore(count < found.size());
+    results.setRetention(master_.config.trash_retention);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> setQuota(SetQuotaContext context) override {
+    const auto params = context.getParams();
+    const std::string user = ToString(params.getUser());
+    const bool of_user = params.getPath().size() == 0;
+    const std::string path = of_user ? std::string("/") : Canonical(params.getPath());
+    const auto text = [](bool set, std::uint64_t limit) {
+      return !set ? std::string("as it is") : limit == dfs::kNoQuota ? "none" : std::to_string(limit);
+    };
+    const std::string on = (of_user ? "user " + Quote(user) : AuditedPath(path)) + " to bytes " +
+                           text(params.getSetBytes(), params.getBytes()) + ", files " +
+                           text(params.getSetEntries(), params.getEntries());
+    return Audited(*caller_, "setQuota", on, [&] {
+      Require(master_.room.CheckChange());
+      if (of_user) Require(CheckGiven(user));
+      dfs::Quota quota = of_user ? names().QuotaOfUser(user).quota : dfs::Quota();
+      if (!of_user) {
+        const std::vector<dfs::QuotaState> there = names().QuotasOn(path);
+        if (!there.empty() && there.back().directory == path) quota = there.back().quota;
+      }
+      if (params.getSetBytes()) quota.bytes = params.getBytes();
+      if (params.getSetEntries()) quota.entries = params.getEntries();
+      Step step = master_.steps.Begin();
+      Require(of_user ? files().SetUserQuota(user, quota, &step.batch) : files().SetQuota(path, quota, &step.batch));
+      return master_.steps.Finish(std::move(step));
+    });
+  }
+
+  kj::Promise<void> quotas(QuotasContext context) override {
+    const auto params = context.getParams();
+    const std::string user = ToString(params.getUser());
+    const dfs::Principal who = Who();
+    std::vector<dfs::QuotaState> found;
+    if (params.getPath().size() > 0) {
+      const std::string path = Looked("quotas", dfs::Wish::kLook, params.getPath());
+      (void)Require(names().Stat(path));
+      found = names().QuotasOn(path);
+    } else if (!user.empty()) {
+      found.push_back(names().QuotaOfUser(user));
+    } else {
+      found = names().Quotas();
+      std::erase_if(found, [&](const dfs::QuotaState& state) {
+        return state.user.empty() && !names().Check(dfs::Wish::kLook, state.directory, who).ok();
+      });
+    }
+    found.erase(found.begin(), found.begin() + std::min<std::ptrdiff_t>(std::ssize(found), params.getFirst()));
+    const std::size_t count = AnswerBudget(kMostEntries).TakeFront(found, [](const dfs::QuotaState& state) {
+      return kQuotaBytes + FieldBytes(state.directory) + FieldBytes(state.user);
+    });
+    auto results = context.getResults();
+    auto out = results.initQuotas(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) dfs::ToWire(found[i], out[i]);
+    results.setMore(count < found.size());
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> rename(RenameContext context) override {
@@ -110,6 +218,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
                   [&](const std::string& from, Step* step) {
                     const dfs::Principal who = Who();
                     Require(names().CheckRename(from, to, who));
+                    Require(names().CheckRoomForRename(from, to, who.user));
                     Require(files().Rename(from, to, step->now, &step->batch, who.user));
                   });
   }
@@ -121,6 +230,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
         [&](const std::string& path, Step* step) { Require(files().SetReplication(path, replication, &step->batch)); },
         [this, replication](const std::string& path) {
           MILLRACE_TRY(names().Check(dfs::Wish::kChange, path, Who()));
+          MILLRACE_TRY(names().CheckRoomForReplicas(path, replication));
           const Result<dfs::FileStatus> there = names().Stat(path);
           const bool lower = there.ok() && replication < there->replication;
           if (!lower || master_.room.CheckChange().ok()) return master_.room.CheckChange();
@@ -147,6 +257,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
                   [&](const std::string& path, Step* step) {
                     for (const std::string& name : {owner, group}) Require(CheckGiven(name));
                     Require(names().CheckSetOwner(path, given(owner), given(group), Who()));
+                    if (!owner.empty()) Require(names().CheckRoomForOwner(path, owner));
                     Require(files().SetOwner(path, given(owner), given(group), &step->batch));
                   });
   }
@@ -179,6 +290,10 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
       Require(CheckLength("create a file: its owner", options.owner, kLongestName));
       Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
       Require(names().Check(options.overwrite ? dfs::Wish::kReplace : dfs::Wish::kCreate, path, Who()));
+      if (const Status room = names().CheckRoomForFile(path, options); !room.ok()) {
+        if (!names().CheckRoomForFile(path, options, false).ok()) master_.jobs.NoteOverQuota(path);
+        Require(room);
+      }
       Step step = master_.steps.Begin();
       const dfs::FileId file = Require(files().Create(path, options, step.now, &step.batch));
       context.getResults().setFile(file);
@@ -239,6 +354,9 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     out.setHoldingWorkers(static_cast<std::uint32_t>(health.nodes_held));
     out.setAwaiting(master_.workers.AwaitedLine());
     out.setReadOnly(master_.room.CheckChange().message());
+    const dfs::Use trash = names().TrashUse();
+    out.setTrashBytes(trash.bytes);
+    out.setTrashEntries(trash.entries);
     return kj::READY_NOW;
   }
 
@@ -397,6 +515,29 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
       out[i].setHost(node->facts.host);
       out[i].setPort(node->facts.port);
     }
+  }
+
+  kj::Promise<void> Remove(std::string_view call, capnp::Data::Reader at, bool recursive) {
+    return Change(
+        call, at, "",
+        [&](const std::string& path, Step* step) { Require(files().Remove(path, recursive, &step->batch)); },
+        [this](const std::string& path) {
+          MILLRACE_TRY(names().Check(dfs::Wish::kRemove, path, Who()));
+          if (master_.room.CheckChange().ok()) return Status::Ok();
+          return master_.room.CheckMakesRoom(files().BytesToRemove(path));
+        });
+  }
+  // Returns the user whose trash a call means: `user`, or the caller if that is empty.
+  [[nodiscard]] std::string TrashUser(capnp::Text::Reader user, capnp::Text::Reader owner) const {
+    std::string name = user.size() > 0 ? ToString(user) : Owner(owner);
+    if (name.empty()) name = "nobody";
+    const std::string path = Require(dfs::CanonicalPath(std::string(dfs::kTrashDirectory) + "/" + name));
+    if (path != TrashOf(name) || dfs::ParentPath(path) != dfs::kTrashDirectory)
+      Require(Invalid("the trash of " + Quote(name) + ": no user has such a name"));
+    return name;
+  }
+  [[nodiscard]] static std::string TrashOf(const std::string& user) {
+    return std::string(dfs::kTrashDirectory) + "/" + user;
   }
 
   FileSystem& files() { return master_.files; }

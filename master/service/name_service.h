@@ -23,7 +23,7 @@ struct NameParts {
   const DiskRoom& room;
   FileSystem& files;
   const NodeTable& nodes;
-  const JobTracker& jobs;
+  JobTracker& jobs;
   const BlockTokens& tokens;
   Dispatcher& dispatcher;
   Steps& steps;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs::testing {
 namespace {
@@ -188,6 +189,63 @@ class FakeClient final : public DfsClient {
       tree_->entries.insert(std::move(node));
     }
     return Status::Ok();
+  }
+  Result<Trashed> Trash(std::string_view path, bool recursive) override {
+    if (tree_->trash_retention == 0 || IsTrash(path)) {
+      MILLRACE_TRY(Remove(path, recursive));
+      return Trashed();
+    }
+    MILLRACE_ASSIGN(const FileStatus info, Stat(path));
+    MILLRACE_ASSIGN(const FileUsage usage, Measure(path));
+    if (usage.files + usage.directories > 1 && !recursive) return Invalid(Quote(path) + ": the directory is not empty");
+    const Micros now = ++tree_->trash_time;
+    const std::string place = "/.trash/somebody/" + TrashStamp(now) + std::string(path);
+    {
+      const std::lock_guard lock(tree_->mutex);
+      tree_->MakeParents(place);
+    }
+    MILLRACE_TRY(Rename(path, place));
+    tree_->deletions.push_back(
+        {std::string(path), place, now, info.directory, {usage.bytes_with_replicas, usage.files + usage.directories}});
+    return Trashed{place, now + tree_->trash_retention};
+  }
+  Result<std::string> Undelete(std::string_view path, Micros deleted, const std::string& user) override {
+    if (Stat(path).ok()) return Exists(Quote(path) + ": exists");
+    for (auto it = tree_->deletions.rbegin(); it != tree_->deletions.rend(); ++it) {
+      if (it->path != path || (deleted != 0 && it->deleted != deleted) || (!user.empty() && user != "somebody"))
+        continue;
+      const std::string place = it->place;
+      MILLRACE_TRY(Rename(place, path));
+      tree_->deletions.erase(std::next(it).base());
+      return place;
+    }
+    return NotFound(Quote(path) + ": is not in the trash");
+  }
+  Result<Micros> ListTrash(const std::string& user, const std::function<bool(const Deletion&)>& visit) override {
+    for (const Deletion& deletion : tree_->deletions) {
+      if ((user.empty() || user == "somebody") && Stat(deletion.place).ok() && !visit(deletion)) break;
+    }
+    return tree_->trash_retention;
+  }
+  Status SetQuota(std::string_view path, const std::string& user, std::optional<std::uint64_t> bytes,
+                  std::optional<std::uint64_t> entries) override {
+    const auto same = [&](const QuotaState& state) { return state.directory == path && state.user == user; };
+    auto there = std::find_if(tree_->quotas.begin(), tree_->quotas.end(), same);
+    if (there == tree_->quotas.end()) {
+      there = tree_->quotas.insert(there, QuotaState{.directory = std::string(path), .user = user});
+    }
+    there->quota.bytes = bytes.value_or(there->quota.bytes);
+    there->quota.entries = entries.value_or(there->quota.entries);
+    if (there->quota.none()) tree_->quotas.erase(there);
+    return Status::Ok();
+  }
+  Result<std::vector<QuotaState>> GetQuotas(std::string_view path, const std::string& user) override {
+    std::vector<QuotaState> found;
+    for (const QuotaState& state : tree_->quotas) {
+      const bool above = !path.empty() && state.user.empty() && IsWithin(path, state.directory);
+      if (above || (!user.empty() && state.user == user) || (path.empty() && user.empty())) found.push_back(state);
+    }
+    return found;
   }
   Status SetReplication(std::string_view path, std::uint32_t replication) override {
     const std::lock_guard lock(tree_->mutex);

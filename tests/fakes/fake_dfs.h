@@ -37,6 +37,10 @@ struct FakeTree {
   std::vector<double> thresholds;            // the thresholds with which balancing was started
   int balance_stops = 0;
   std::vector<UnhealthyBlock> unhealthy;
+  Micros trash_retention = 72 * kHour;  // 0: there is no trash
+  Micros trash_time = 0;                // of the last deletion; each is a microsecond after the one before
+  std::vector<Deletion> deletions;      // those of "somebody", by time
+  std::vector<QuotaState> quotas;
   std::map<std::string, std::vector<CheckedReplica>> replicas;
   // on_write is called before a write to `path` takes bytes, and on_read before each piece of a read, both without the
   // lock. A failure that they return is passed on.

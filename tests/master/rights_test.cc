@@ -108,6 +108,10 @@ const std::map<std::string, Ask>& Asks() {
     in.set("path", Path("/private/file"));
     in.set("owner", "ann");
   };
+  const Ask of_anns_trash = [](DynamicStruct::Builder in, const Subjects&) {
+    in.set("user", "ann");
+    KJ_IF_MAYBE (field, in.getSchema().findFieldByName("path")) in.set(*field, Path("/private/gone"));
+  };
   const Ask resume = [](DynamicStruct::Builder in, const Subjects& of) { in.set("file", of.file); };
   const Ask node = [](DynamicStruct::Builder in, const Subjects&) { in.set("node", 1); };
   const Ask hand_over = [](DynamicStruct::Builder in, const Subjects& of) {
@@ -152,6 +156,11 @@ const std::map<std::string, Ask>& Asks() {
       {"NameService.balanceStatus", nothing},
       {"NameService.setMode", mode},
       {"NameService.setOwner", group},
+      {"NameService.trash", path("/private/file")},
+      {"NameService.undelete", of_anns_trash},
+      {"NameService.deletions", of_anns_trash},
+      {"NameService.setQuota", nothing},
+      {"NameService.quotas", path("/private/file")},
       {"FileLease.addBlock", nothing},
       {"FileLease.dropBlock", nothing},
       {"FileLease.complete", nothing},
@@ -293,6 +302,9 @@ class RightsTest : public testing::Test {
     MILLRACE_CHECK(control_->files().MakeDirectory("/private", "ann", step.now, &step.batch, 0700).ok(), "/private");
     dfs::CreateOptions options;
     options.owner = "ann";
+    MILLRACE_CHECK(control_->files().Touch("/private/gone", "ann", step.now, &step.batch).ok(), "a file");
+    const auto gone = control_->files().Trash("/private/gone", false, "ann", step.now, &step.batch);
+    MILLRACE_CHECK(gone.ok(), "the trash");
     subjects->file = control_->files().Create("/open", options, step.now, &step.batch).value();
     JobRequest request;
     request.name = "job";

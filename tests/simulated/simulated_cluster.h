@@ -42,6 +42,7 @@ struct SimulatedOptions {
   worker::SyntheticTimes times = {};
   std::optional<Micros> forget_nodes_after = {};    // master.forget_nodes_after; none: the default
   std::optional<Micros> executable_retention = {};  // master.executable_retention; none: the default
+  std::optional<Micros> trash_retention = {};       // dfs.trash_retention; none: the default
   Release master = ThisRelease();                   // the release that the master claims to be
 };
 

@@ -147,6 +147,21 @@ TEST_F(DfsClientTest, ModesAndOwnersAreAskedFor) {
   }
 }
 
+// The master of these tests knows neither the trash nor quotas, as one of the first release.
+TEST_F(DfsClientTest, AMasterOfAnEarlierReleaseIsNamed) {
+  const Status trash = client_->Trash("/d", true).status();
+  EXPECT_EQ(trash.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(trash.message(), "the master at " + master_.address() +
+                                 " is of an earlier release, which keeps no trash; upgrade it, or remove it at once "
+                                 "(--skip-trash)");
+  EXPECT_EQ(client_->Undelete("/d", 0, "").status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(client_->ListTrash("", [](const Deletion&) { return true; }).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(client_->SetQuota("/d", "", 1, {}).code(), StatusCode::kUnsupported);
+  EXPECT_EQ(client_->GetQuotas("/d", "").status().message(),
+            "the master at " + master_.address() + " is of an earlier release, which knows no quotas; upgrade it");
+  EXPECT_TRUE(master_.Calls().empty()) << "nothing is removed instead";
+}
+
 TEST_F(DfsClientTest, OthersMayUseTheConnection) {
   Ok(client_->Call("use the bootstrap", [](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
     auto names = bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService();

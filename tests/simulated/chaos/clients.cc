@@ -285,6 +285,41 @@ void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::st
   Keep(to, std::move(file));
 }
 
+void Client::TrashAndUndelete(kj::WaitScope& scope, const std::string& path) {
+  const std::uint64_t id = files_.at(path).id;
+  const auto settle = [&](const char* what, const Status& said, std::uint64_t misled) {
+    const Status status = Trust(said, misled);
+    if (status.code() == StatusCode::kCancelled) {
+      Fence(scope);
+    } else if (!status.ok()) {
+      world_.Fail("trash", fmt::format("{} {}, file {}: {}", what, path, id, status.message()));
+    }
+    world_.Note(fmt::format("client{} {} {}: {}", number_, what, path, status.ok() ? "done" : status.message()));
+    return status.ok() || status.code() == StatusCode::kCancelled;
+  };
+  std::uint64_t misled = Misled();
+  const auto trashed =
+      files_caller_.Call<NameService::TrashResults>(scope, "trash", [&](master::wire::Master::Client master) {
+        auto request = NamesOf(master).trashRequest();
+        request.setPath(master::ToData(path));
+        request.setOwner("chaos");
+        return Plain(request.send());
+      });
+  if (!settle("trash", trashed.ok() ? Status::Ok() : trashed.status(), misled)) return;
+  Sleep(scope, 5 * random_.Unit());
+  while (FindFileId(scope, path) != id) {
+    misled = Misled();
+    const auto back =
+        files_caller_.Call<NameService::UndeleteResults>(scope, "undelete", [&](master::wire::Master::Client master) {
+          auto request = NamesOf(master).undeleteRequest();
+          request.setPath(master::ToData(path));
+          request.setOwner("chaos");
+          return Plain(request.send());
+        });
+    if (!settle("undelete", back.ok() ? Status::Ok() : back.status(), misled)) return;
+  }
+}
+
 // Until it is known which of the two numbers holds, the smaller one is wanted.
 void Client::SetReplication(kj::WaitScope& scope, const std::string& path) {
   const std::uint64_t misled = Misled();
@@ -377,6 +412,8 @@ void Client::WorkWithFiles(kj::WaitScope& scope) {
       (void)Put(scope, path, std::move(data), there, true);
     } else if (choice < 5 && there) {
       Remove(scope, path);
+    } else if (choice < 6 && there && random_.Below(2) == 0) {
+      TrashAndUndelete(scope, path);
     } else if (choice < 6 && there) {
       Rename(scope, path, fmt::format("{}/r{}", home_, names_++));
     } else if (choice < 7 && there) {

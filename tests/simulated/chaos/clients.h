@@ -41,6 +41,8 @@ class Client {
   // Removes the file or directory at the path, if there is one, from the right master.
   void Discard(kj::WaitScope& scope, const std::string& path);
   void Rename(kj::WaitScope& scope, const std::string& from, const std::string& to);
+  // Removes the file into the trash and brings it back. All the while its blocks must not be lost.
+  void TrashAndUndelete(kj::WaitScope& scope, const std::string& path);
   void SetReplication(kj::WaitScope& scope, const std::string& path);
   void ReadAndCompare(kj::WaitScope& scope, const std::string& path);
   void ListAndCompare(kj::WaitScope& scope);
