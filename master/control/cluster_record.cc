@@ -15,6 +15,8 @@ constexpr std::string_view kKey = "cluster";
 constexpr const char* kWayOut =
     "; `millrace master repair` says what can be saved, and `millrace master restore` takes a backup instead";
 
+constexpr const char* kOwner = "OWNER";  // left by an attempt to open a database that got no further
+
 std::string DatabaseIn(const std::string& directory) { return directory + "/database"; }
 
 enum class Found { kNothing, kDatabase, kRemains };
@@ -24,7 +26,7 @@ Result<Found> LookFor(const std::string& directory) {
   Result<std::vector<std::string>> names = ListDirectory(DatabaseIn(directory));
   if (names.status().code() == StatusCode::kNotFound) return Found::kNothing;
   if (!names.ok()) return names.status();
-  std::erase(*names, "OWNER");  // left by an attempt that got no further
+  std::erase(*names, kOwner);
   if (names->empty()) return Found::kNothing;
   return std::find(names->begin(), names->end(), "CURRENT") != names->end() ? Found::kDatabase : Found::kRemains;
 }
@@ -37,6 +39,20 @@ Status NoCluster(const std::string& directory) {
   return NotFound("there is no cluster in " + Quote(directory) +
                   " (master.directory): name the right directory, or mount its disk; a new, empty cluster is made by "
                   "`millrace master --init` with the same options");
+}
+
+// Makes the database beside its place and renames it, so that an attempt that is killed leaves nothing in that place.
+// The place beside it has the id in its name: another attempt at the same time has one of its own, and comes too late.
+Status MakeDatabase(const std::string& directory, const std::string& id) {
+  const std::string making = DatabaseIn(directory) + '.' + id;
+  {
+    MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(making));
+    MILLRACE_TRY(StoreClusterId(id, store.get()));
+  }
+  MILLRACE_TRY(RemoveTree(DatabaseIn(directory) + '/' + kOwner));
+  Status renamed = RenameFile(making, DatabaseIn(directory));
+  if (!renamed.ok()) (void)RemoveTree(making);
+  return renamed;
 }
 
 }  // namespace
@@ -64,6 +80,7 @@ Status InitCluster(const std::string& directory, const std::string& id) {
   MILLRACE_TRY(MakeDirectories(directory));
   MILLRACE_ASSIGN(const Found found, LookFor(directory));
   if (found == Found::kRemains) return Damaged(directory);
+  if (found == Found::kNothing) return MakeDatabase(directory, id);
   MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(DatabaseIn(directory)));
   const Status stored = StoreClusterId(id, store.get());
   if (stored.code() != StatusCode::kExists) return stored;

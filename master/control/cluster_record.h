@@ -28,8 +28,8 @@ struct Identity {
 // Stores and syncs `id`. Returns kExists if the store contains an id, or anything else.
 Status StoreClusterId(const std::string& id, KeyValueStore* store);
 
-// Makes `directory` and in it the database of a new cluster. Returns kExists if there is a cluster already, and
-// kCorrupt if there are remains of a database.
+// Makes `directory` and in it the database of a new cluster, which is there whole or not at all. Returns kExists if
+// there is a cluster already, and kCorrupt if there are remains of a database.
 Status InitCluster(const std::string& directory, const std::string& id);
 // Opens the database in `directory`. Returns kNotFound if there is no cluster, and kCorrupt if the database is damaged
 // or only remains of it exist; both say what to do. `spare_bytes` is passed to OpenRocksStore.

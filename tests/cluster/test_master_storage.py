@@ -3,8 +3,11 @@
 
 import glob
 import os
+import random
 import shutil
 import subprocess
+import tempfile
+import time
 import unittest
 
 from cluster import LIMIT_SECONDS, MILLRACE, Cluster
@@ -31,6 +34,22 @@ class MasterStorageTest(unittest.TestCase):
     def make(self, cluster, first, last):
         for n in range(first, last):
             cluster.run("fs", "mkdir", f"/d{n}")
+
+    def test_an_init_that_is_killed_can_be_run_again(self):
+        seed = int(os.environ.get("MILLRACE_SEED", time.time_ns() % 10**9))
+        chance = random.Random(seed)
+        for attempt in range(20):
+            with self.subTest(seed=seed, attempt=attempt), tempfile.TemporaryDirectory() as directory:
+                command = [MILLRACE, "master", "--init", "--set", f"master.directory={directory}/m"]
+                begun = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                try:
+                    begun.wait(timeout=chance.uniform(0, 0.1))
+                except subprocess.TimeoutExpired:
+                    begun.kill()
+                    begun.wait()
+                again = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_SECONDS)
+                if again.returncode != 0:
+                    self.assertIn(b"there is a cluster already", again.stdout)
 
     def test_a_cut_and_a_deleted_log_are_refused(self):
         with Cluster(workers=0, settings=FAST) as cluster:

@@ -72,6 +72,19 @@ TEST_F(ClusterRecordTest, AnInitThatEndedBeforeTheIdWasStoredIsRepeated) {
   EXPECT_TRUE(InitCluster(directory_, kCluster).ok());
 }
 
+TEST_F(ClusterRecordTest, ADatabaseIsInItsPlaceOnceItIsWhole) {
+  const std::string begun = directory_ + "/database.fedcba98765432100000000000000000";
+  ASSERT_TRUE(MakeDirectories(begun).ok());
+  ASSERT_TRUE(WriteFileDurably(begun + "/MANIFEST-000001", "cut").ok());
+  EXPECT_EQ(OpenCluster(directory_).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(MakeDirectories(directory_ + "/database").ok());
+  ASSERT_TRUE(WriteFileDurably(directory_ + "/database/OWNER", "").ok());
+  EXPECT_TRUE(InitCluster(directory_, kCluster).ok());
+  EXPECT_TRUE(OpenCluster(directory_).ok());
+  EXPECT_THAT(*ListDirectory(directory_),
+              testing::UnorderedElementsAre("database", "database.fedcba98765432100000000000000000"));
+}
+
 TEST_F(ClusterRecordTest, TheRemainsOfADatabaseAreNeitherOpenedNorWrittenOver) {
   ASSERT_TRUE(InitCluster(directory_, kCluster).ok());
   ASSERT_EQ(::remove((directory_ + "/database/CURRENT").c_str()), 0);
