@@ -22,7 +22,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr Micros kPatience = 2 * kSecond;  // with a cluster that does not answer
+constexpr Micros kOfferPatience = 2 * kSecond;  // with a cluster that does not answer
 
 constexpr std::string_view kLeading[] = {"--master", "--wait", "--tls"};
 
@@ -85,18 +85,18 @@ void ReadPlace(const Words& words, Place* place) {
   }
 }
 
-std::unique_ptr<dfs::DfsClient> Ask(Invocation invocation) {
+std::unique_ptr<dfs::DfsClient> AskQuietly(Invocation invocation) {
   const Fd none(::open("/dev/null", O_RDWR | O_CLOEXEC));
   invocation.wait = "0s";
   invocation.console = {.in = none.get(), .out = none.get(), .err = none.get()};
-  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect({}, kPatience);
+  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect({}, kOfferPatience);
   return files.ok() ? std::move(*files) : nullptr;
 }
 
 Words RemotePaths(const Invocation& invocation, const std::string& typed) {
   Words paths;
   if (!typed.starts_with('/')) return paths;
-  const std::unique_ptr<dfs::DfsClient> files = Ask(invocation);
+  const std::unique_ptr<dfs::DfsClient> files = AskQuietly(invocation);
   if (files == nullptr) return paths;
   const std::size_t slash = typed.rfind('/');
   (void)files->List(slash == 0 ? "/" : typed.substr(0, slash), [&paths](const dfs::FileStatus& entry) {
@@ -134,9 +134,9 @@ Words Schedulers(std::string_view typed) {
 }
 
 enum class Jobs { kAll, kLive };
-Words JobNumbers(const Invocation& invocation, Jobs which) {
+Words NumbersOfJobs(const Invocation& invocation, Jobs which) {
   Words numbers;
-  const std::unique_ptr<dfs::DfsClient> files = Ask(invocation);
+  const std::unique_ptr<dfs::DfsClient> files = AskQuietly(invocation);
   if (files == nullptr) return numbers;
   const Result<std::vector<JobStatus>> jobs = job::JobClient(*files).List(which == Jobs::kLive);
   if (!jobs.ok()) return numbers;
@@ -147,7 +147,7 @@ Words JobNumbers(const Invocation& invocation, Jobs which) {
 // The users or pools of the jobs that the master remembers.
 Words OfJobs(const Invocation& invocation, std::string JobStatus::*field) {
   std::set<std::string> names;
-  const std::unique_ptr<dfs::DfsClient> files = Ask(invocation);
+  const std::unique_ptr<dfs::DfsClient> files = AskQuietly(invocation);
   if (files == nullptr) return {};
   const Result<std::vector<JobStatus>> jobs = job::JobClient(*files).List(false);
   if (!jobs.ok()) return {};
@@ -159,7 +159,7 @@ Words OfJobs(const Invocation& invocation, std::string JobStatus::*field) {
 
 Words NodeWords(const Invocation& invocation) {
   Words words;
-  const std::unique_ptr<dfs::DfsClient> files = Ask(invocation);
+  const std::unique_ptr<dfs::DfsClient> files = AskQuietly(invocation);
   if (files == nullptr) return words;
   const Result<std::vector<job::Node>> nodes = job::JobClient(*files).Nodes();
   if (!nodes.ok()) return words;
@@ -220,12 +220,13 @@ Words OperandsOf(const Invocation& invocation, const Place& place) {
     return place.typed.find('/') == std::string::npos ? BundledJobs(invocation) : Words();
   if (verb == "run") return RemotePaths(invocation, place.typed);
   if (verb == "fs" && below == "put") return {};
+  if (verb == "fs" && below == "quota" && place.operands.empty()) return {"show", "set", "clear"};
   if (verb == "fs") return RemotePaths(invocation, place.typed);
   if (verb == "job" && below == "priority" && place.operands.size() == 1)
     return {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
   if (verb == "job" && below != "list") {
     const bool live = below == "kill" || below == "wait" || below == "priority";
-    return JobNumbers(invocation, live ? Jobs::kLive : Jobs::kAll);
+    return NumbersOfJobs(invocation, live ? Jobs::kLive : Jobs::kAll);
   }
   if (verb == "node" && below != "list") return NodeWords(invocation);
   if (verb == "scheduler" && below == "set" && place.operands.empty()) return Schedulers(place.typed);

@@ -213,6 +213,7 @@ TEST_F(OffersTest, OptionsAndTheirValues) {
   EXPECT_EQ(Offers({"run", "x", "--priority", "VERY"}), (List{"VERY_HIGH", "VERY_LOW"}));
   EXPECT_EQ(Offers({"job", "priority", "3", "VERY_H"}), List{"VERY_HIGH"});
   EXPECT_EQ(Offers({"fs", "get", "--progress", "b"}), List{"bar"});
+  EXPECT_EQ(Offers({"fs", "quota", "s"}), (List{"show", "set"}));
   EXPECT_EQ(Offers({"run", "./mine", "-D", "job.max_failed"}), List{"job.max_failed_maps="})
       << "of a program of the user, which is not started";
 }
