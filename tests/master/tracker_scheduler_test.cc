@@ -304,31 +304,31 @@ TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {
 // A job's outputs are deleted at its end. Until the worker tells of it the master believes that 5 MiB are left.
 TEST_F(TrackerSchedulerTest, MuchMoreRoomThanBelievedIsToldHoweverLittleItIs) {
   const NodeId node = AddWorker("a", 1, 1);
-  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kOneMiB = std::uint64_t{1} << 20;
   const auto tell = [&](std::uint64_t free) {
     Step step = At();
     jobs->NodeSpace(node, free, &step);
     Finish(std::move(step));
     return jobs->cluster().FindNode(node)->free_bytes;
   };
-  EXPECT_EQ(tell(70 * kMiB), 70 * kMiB);
+  EXPECT_EQ(tell(70 * kOneMiB), 70 * kOneMiB);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 1));
   LaunchOrder map = Take();
   ASSERT_EQ(map.attempt.task.kind, TaskKind::kMap);
   Step step = At();
   TaskReport report;
-  report.bytes_read = 20 * kMiB;
-  report.counters[{"millrace", "map_output_bytes"}] = 65 * kMiB;
+  report.bytes_read = 20 * kOneMiB;
+  report.counters[{"millrace", "map_output_bytes"}] = 65 * kOneMiB;
   jobs->AttemptDone(node, map.attempt, report, {}, &step);
   Finish(std::move(step));
-  EXPECT_EQ(jobs->cluster().FindNode(node)->free_bytes, 5 * kMiB);
+  EXPECT_EQ(jobs->cluster().FindNode(node)->free_bytes, 5 * kOneMiB);
   Step kill = At();
   ASSERT_TRUE(jobs->Kill(job, "test", &kill).ok());
   Finish(std::move(kill));
-  EXPECT_EQ(tell(60 * kMiB), 60 * kMiB);
-  EXPECT_EQ(tell(62 * kMiB), 60 * kMiB) << "which is hardly more";
-  EXPECT_EQ(tell(50 * kMiB), 60 * kMiB) << "which is hardly less";
+  EXPECT_EQ(tell(60 * kOneMiB), 60 * kOneMiB);
+  EXPECT_EQ(tell(62 * kOneMiB), 60 * kOneMiB) << "which is hardly more";
+  EXPECT_EQ(tell(50 * kOneMiB), 60 * kOneMiB) << "which is hardly less";
 }
 
 // A pool that has been below its minimum for too long gets a slot back: an attempt is killed, and counts as never

@@ -14,12 +14,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kQuotaMiB = std::uint64_t{1} << 20;
 
 class QuotaTest : public testing::Test {
  protected:
   static CreateOptions Options(const std::string& owner = "ann") {
-    return {.replication = 3, .block_size = 4 * kMiB, .owner = owner};
+    return {.replication = 3, .block_size = 4 * kQuotaMiB, .owner = owner};
   }
   // Writes a file of one block of this length.
   void Write(std::string_view path, std::uint64_t length, const std::string& owner = "ann") {
@@ -55,11 +55,11 @@ TEST_F(QuotaTest, CountsReplicasAndWhatIsBelowButNotTheDirectoryItself) {
 
 TEST_F(QuotaTest, ABlockCountsInFullUntilTheFileIsClosed) {
   ASSERT_TRUE(names_->MakeDirectory("/d", "ann", 1, &batch_).ok());
-  Set("/d", {.bytes = 30 * kMiB});
+  Set("/d", {.bytes = 30 * kQuotaMiB});
   const FileId file = *names_->Create("/d/f", Options(), 5, &batch_);
   EXPECT_TRUE(names_->CheckRoomForBlock(file).ok());
   const BlockId first = *names_->AddBlock(file, &batch_);
-  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved, (Use{.bytes = 12 * kMiB, .entries = 1}));
+  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved, (Use{.bytes = 12 * kQuotaMiB, .entries = 1}));
   ASSERT_TRUE(names_->CheckRoomForBlock(file).ok());
   const BlockId second = *names_->AddBlock(file, &batch_);
   const Status full = names_->CheckRoomForBlock(file);
@@ -70,21 +70,21 @@ TEST_F(QuotaTest, ABlockCountsInFullUntilTheFileIsClosed) {
             "size, 4 MiB times 3, until the file is closed); remove what is not needed there, or ask an "
             "administrator for more (fs quota set)");
   // A sync gives back what the block does not need; so do DropBlock and Complete.
-  ASSERT_TRUE(names_->Sync(file, 0, {{first, kMiB, 1}}, &batch_).ok());
-  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved.bytes, 3 * kMiB + 12 * kMiB);
+  ASSERT_TRUE(names_->Sync(file, 0, {{first, kQuotaMiB, 1}}, &batch_).ok());
+  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved.bytes, 3 * kQuotaMiB + 12 * kQuotaMiB);
   Reload();
-  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved.bytes, 3 * kMiB + 12 * kMiB);
+  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved.bytes, 3 * kQuotaMiB + 12 * kQuotaMiB);
   ASSERT_TRUE(names_->DropBlock(file, second, &batch_).ok());
-  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved.bytes, 3 * kMiB);
-  ASSERT_TRUE(names_->Complete(file, {{first, kMiB, 1}}, 6, &batch_, &freed_).ok());
+  EXPECT_EQ(names_->QuotasOn("/d")[0].reserved.bytes, 3 * kQuotaMiB);
+  ASSERT_TRUE(names_->Complete(file, {{first, kQuotaMiB, 1}}, 6, &batch_, &freed_).ok());
   EXPECT_EQ(names_->QuotasOn("/d")[0].reserved, Use());
-  EXPECT_EQ(UseOn("/d"), (Use{.bytes = 3 * kMiB, .entries = 1}));
+  EXPECT_EQ(UseOn("/d"), (Use{.bytes = 3 * kQuotaMiB, .entries = 1}));
 }
 
 // The attempts of a job get their space back when others end. That is not so once the space is taken for good.
 TEST_F(QuotaTest, TellsWhatIsInTheWayForGoodFromWhatOthersReserve) {
   ASSERT_TRUE(names_->MakeDirectory("/d", "ann", 1, &batch_).ok());
-  Set("/d", {.bytes = 20 * kMiB, .entries = 2});
+  Set("/d", {.bytes = 20 * kQuotaMiB, .entries = 2});
   const FileId one = *names_->Create("/d/one", Options(), 5, &batch_);
   const FileId two = *names_->Create("/d/two", Options(), 5, &batch_);
   const BlockId block = *names_->AddBlock(one, &batch_);
@@ -93,7 +93,7 @@ TEST_F(QuotaTest, TellsWhatIsInTheWayForGoodFromWhatOthersReserve) {
   EXPECT_FALSE(names_->CheckRoomForBlock(one, false).ok()) << "its own blocks count";
   EXPECT_FALSE(names_->CheckRoomForFile("/d/three", Options()).ok());
   EXPECT_TRUE(names_->CheckRoomForFile("/d/three", Options(), false).ok());
-  ASSERT_TRUE(names_->Complete(one, {{block, 4 * kMiB, 1}}, 6, &batch_, &freed_).ok());
+  ASSERT_TRUE(names_->Complete(one, {{block, 4 * kQuotaMiB, 1}}, 6, &batch_, &freed_).ok());
   EXPECT_FALSE(names_->CheckRoomForBlock(two, false).ok());
 }
 
@@ -116,7 +116,7 @@ TEST_F(QuotaTest, EntriesCountWithTheParentsThatAreMissing) {
 TEST_F(QuotaTest, AUsersQuotaCountsWhatTheUserOwnsWhereverItIs) {
   Write("/x/f", 100);
   Write("/y/g", 100, "bob");
-  ASSERT_TRUE(names_->SetUserQuota("ann", {.bytes = 13 * kMiB, .entries = 3}, &batch_).ok());
+  ASSERT_TRUE(names_->SetUserQuota("ann", {.bytes = 13 * kQuotaMiB, .entries = 3}, &batch_).ok());
   EXPECT_EQ(names_->QuotaOfUser("ann").use, (Use{.bytes = 300, .entries = 2}));
   ASSERT_TRUE(names_->Trash("/x/f", false, "ann", 9, &batch_).ok());
   const Use in_trash = names_->QuotaOfUser("ann").use;
