@@ -20,7 +20,6 @@ namespace millrace::rocks {
 [[nodiscard]] rocksdb::Options MakeOptions();
 // Writes the changes as one batch.
 [[nodiscard]] Status WriteTo(rocksdb::DB& db, const WriteBatch& batch, bool synced, const std::string& what);
-[[nodiscard]] inline std::string MarkPath(const std::string& directory) { return directory + ".committed"; }
 [[nodiscard]] inline std::string SparePath(const std::string& directory) { return directory + ".spare"; }
 // Returns the spare log, or nothing if there is none. Returns kCorrupt if the spare log does not continue a database
 // that ends at operation `end`, as when one of the two was replaced.

@@ -21,6 +21,10 @@
 
 namespace millrace {
 
+namespace rocks {
+[[nodiscard]] inline std::string MarkPath(const std::string& directory) { return directory + ".committed"; }
+}  // namespace rocks
+
 // Returns the value of a key in a database that nobody has open; nothing if the key does not exist or the database
 // cannot be read. Changes nothing.
 [[nodiscard]] Result<std::optional<std::string>> ReadFromRocksStore(const std::string& directory, std::string_view key);

@@ -58,7 +58,7 @@ struct Namespace::Impl {
   // Checks that a file may become visible at `path`. `self` is the open file that wants to, or 0 if it is not open yet.
   [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
                                   Micros now) const;
-  // What is needed to complete a file, once it is known that it can be.
+  // The facts needed to complete a file, once it is known that it can be completed.
   struct Completing {
     const OpenEntry* entry;
     Lookup at;

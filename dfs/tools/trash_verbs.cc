@@ -155,7 +155,7 @@ int RunRm(const Args& args, const FsContext& context) {
   arguments.Example("-r /old");
   arguments.Example("-r --skip-trash /old");
   arguments.Flag("-r,-R,--recursive", &recursive, "remove directories with everything in them");
-  arguments.Flag("-f,--force", &force, "a path that does not exist is no error");
+  arguments.Flag("-f,--force", &force, "a path that does not exist is not an error");
   arguments.Flag("--trash", &trash, "use the trash, from where fs undelete brings things back, also in scripts");
   arguments.Flag("--skip-trash", &skip, "remove at once, and free the space");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;

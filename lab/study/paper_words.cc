@@ -354,7 +354,7 @@ class Resolver {
     if (unit != std::end(kUnits)) return unit->scale;
     if (words.unit)
       section_.Fail(section_.Has("unit") ? "unit" : "",
-                    Quote(*words.unit) + " is no unit of " + std::string(metric.key));
+                    Quote(*words.unit) + " is not a unit of " + std::string(metric.key));
     return 1;
   }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "master/control/cluster_record.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -41,18 +44,19 @@ Status NoCluster(const std::string& directory) {
                   "`millrace master --init` with the same options");
 }
 
-// Makes the database beside its place and renames it, so that an attempt that is killed leaves nothing in that place.
-// The place beside it has the id in its name: another attempt at the same time has one of its own, and comes too late.
+// Makes the database beside its place, with the mark of what is acknowledged (base/kv), and renames both, the mark
+// first: an attempt that is killed leaves no database in that place. Requires: no other attempt goes on.
 Status MakeDatabase(const std::string& directory, const std::string& id) {
-  const std::string making = DatabaseIn(directory) + '.' + id;
+  const std::string making = DatabaseIn(directory) + ".making";
+  MILLRACE_TRY(RemoveTree(making));
   {
     MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(making));
     MILLRACE_TRY(StoreClusterId(id, store.get()));
   }
   MILLRACE_TRY(RemoveTree(DatabaseIn(directory) + '/' + kOwner));
-  Status renamed = RenameFile(making, DatabaseIn(directory));
-  if (!renamed.ok()) (void)RemoveTree(making);
-  return renamed;
+  MILLRACE_TRY(RenameFile(rocks::MarkPath(making), rocks::MarkPath(DatabaseIn(directory))));
+  MILLRACE_TRY(RenameFile(making, DatabaseIn(directory)));
+  return SyncDirectory(directory);
 }
 
 }  // namespace
@@ -78,6 +82,9 @@ Status StoreClusterId(const std::string& id, KeyValueStore* store) {
 
 Status InitCluster(const std::string& directory, const std::string& id) {
   MILLRACE_TRY(MakeDirectories(directory));
+  MILLRACE_ASSIGN(const Fd lock, OpenFile(directory + "/init.lock", O_RDWR | O_CREAT));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return Busy("cannot make a cluster in " + Quote(directory) + " (master.directory): another process is making one");
   MILLRACE_ASSIGN(const Found found, LookFor(directory));
   if (found == Found::kRemains) return Damaged(directory);
   if (found == Found::kNothing) return MakeDatabase(directory, id);

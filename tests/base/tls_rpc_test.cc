@@ -80,7 +80,7 @@ TEST_F(TlsRpcTest, AStrangerIsRefusedForGoodAndTheServerSaysSo) {
   texts.authorities = authority_.pair.certificate;  // it believes the master, who does not believe it
   const Status refused = Ping(tls::Credentials::From(texts).value());
   EXPECT_EQ(refused.code(), StatusCode::kInvalid);
-  EXPECT_THAT(refused.message(), HasSubstr(address_ + " refuses us: our certificate is of another authority"));
+  EXPECT_THAT(refused.message(), HasSubstr(address_ + " refuses us: our certificate was issued by another authority"));
   timer_.afterDelay(1100 * kj::MILLISECONDS).wait(io_.waitScope);
   EXPECT_THAT(trouble_, HasSubstr("refused: its certificate is not good"));
   EXPECT_THAT(trouble_, HasSubstr("last from 127.0.0.1"));

@@ -134,7 +134,7 @@ TEST_F(TlsBulkTest, WithoutACertificateOfThisClusterNothingIsServed) {
   texts.authorities = authority_.pair.certificate;
   const Result<BlockingStream> stranger = Connect(tls::Credentials::From(texts).value());
   EXPECT_EQ(stranger.status().code(), StatusCode::kInvalid);
-  EXPECT_THAT(stranger.status().message(), HasSubstr("refuses us: our certificate is of another authority"));
+  EXPECT_THAT(stranger.status().message(), HasSubstr("refuses us: our certificate was issued by another authority"));
 
   Result<BlockingStream> plain = Connect(nullptr);
   ASSERT_TRUE(plain.ok());

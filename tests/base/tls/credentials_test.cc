@@ -175,7 +175,7 @@ TEST_F(AuthorityTest, ALinkInItsDirectoryIsNotFollowed) {
   const std::string elsewhere = directory_.path() + "/elsewhere";
   ASSERT_EQ(::mkdir(elsewhere.c_str(), 0700), 0);
   ASSERT_EQ(::symlink(elsewhere.c_str(), (path_ + "/client-ann").c_str()), 0);
-  EXPECT_THAT(IssueToAnn().message(), HasSubstr("client-ann is no directory"));
+  EXPECT_THAT(IssueToAnn().message(), HasSubstr("client-ann is not a directory"));
   EXPECT_TRUE(ListDirectory(elsewhere)->empty());
   ASSERT_EQ(::unlink((path_ + "/client-ann").c_str()), 0);
   // A link in the place of a file is replaced.

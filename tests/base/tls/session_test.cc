@@ -73,7 +73,7 @@ TEST(Session, ACertificateOfAnotherAuthorityIsRefusedByEitherSide) {
   JoinedSessions stranger(trusting(theirs, "client:ann"), ours.Of("master"));
   stranger.Handshake();
   ExpectRefused(stranger.server_done, "the client: refused: its certificate is not good");
-  ExpectRefused(stranger.client_done, "the server refuses us: our certificate is of another authority");
+  ExpectRefused(stranger.client_done, "the server refuses us: our certificate was issued by another authority");
 
   JoinedSessions impostor(ours.Of("client:ann"), trusting(theirs, "master"));
   impostor.Handshake();

@@ -22,7 +22,7 @@ TEST(Token, IsGoodForOneBlockOneSubjectAndOneTime) {
   EXPECT_THAT(key.Check(token, 18, "ann", kNow).message(),
               HasSubstr("not one that the master has made for this block"));
   EXPECT_TRUE(key.Check(token, 17, "ann", kNow + kHour - kSecond).ok());
-  EXPECT_THAT(key.Check(token, 17, "ann", kNow + kHour).message(), HasSubstr("has ended"));
+  EXPECT_THAT(key.Check(token, 17, "ann", kNow + kHour).message(), HasSubstr("has expired"));
   EXPECT_THAT(key.Check(token, 17, "ann", kNow + kHour).message(), HasSubstr("here it is " + TimeText(kNow + kHour)));
   EXPECT_FALSE(TokenKey(std::string(TokenKey::kBytes, 'l')).Check(token, 17, "ann", kNow).ok());
   EXPECT_THAT(key.Check("", 17, "ann", kNow).message(), HasSubstr("none was shown"));

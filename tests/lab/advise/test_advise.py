@@ -102,7 +102,7 @@ class AdviseTest(unittest.TestCase):
         self.assertTrue(without["slots_cost_nothing"])
         self.assertFalse([name for name in without["findings"]["schedulers"] if name.startswith("fresh")])
         said = self.advise(BUSY, "--scheduler", "fair").stdout
-        self.assertIn("does not say what tasks need of how many cores, so slots are taken to cost nothing; FRESH", said)
+        self.assertIn("does not say how many cores there are, or how many of them tasks use, so slots are assumed to cost nothing; FRESH", said)
         # Named, it looks good where there is a core for every slot, and the advice says what that is worth.
         named = self.advice(BUSY, "--scheduler", "fresh-dynamic")
         self.assertEqual(named["recommended"], "fresh-dynamic")

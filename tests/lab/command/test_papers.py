@@ -187,7 +187,7 @@ class PapersTest(unittest.TestCase):
         os.mkdir(self.at("empty"))
         for how in ("--write", "--check"):
             said = self.compare(*self.live("slots"), "-o", nowhere, how, page, status=1).stderr
-            self.assertRegex(said, r'^millrace: compare: -o ".*/nowhere" is no directory, so there are no results\n$')
+            self.assertRegex(said, r'^millrace: compare: -o ".*/nowhere" is not a directory, so there are no results\n$')
             said = self.compare(*self.live("slots"), "-o", self.at("empty"), how, page, status=1).stderr
             self.assertRegex(said, r"^millrace: compare: .*: slots-2-2, slots-3-1, slots-1-3\n$")
         self.assertFalse(os.path.exists(nowhere))

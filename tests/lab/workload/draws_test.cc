@@ -59,7 +59,7 @@ TEST(Draws, ParametersMayHaveTheirNames) {
       {"{ normal = [20, 4] }", "{ normal = { mean = 20, deviation = 4 } }"},
       {"{ gamma = [20, 30] }", "{ gamma = { mean = 20, deviation = \"30s\" } }"},
       {"{ lognormal = [20, 0.5] }", "{ lognormal = { median = \"20s\", sigma = 0.5 } }"},
-      {"{ zipf = [1.2, 1, 50] }", "{ zipf = { exponent = 1.2, least = 1, most = 50 } }"}};
+      {"{ zipf = [1.2, \"1ms\", \"50ms\"] }", "{ zipf = { exponent = 1.2, least = \"1ms\", most = \"50ms\" } }"}};
   for (const auto& [list, named] : kPairs) {
     const auto times = [](const std::string& draw) {
       std::vector<Micros> all;

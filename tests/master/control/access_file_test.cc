@@ -39,10 +39,9 @@ TEST_F(AccessFileTest, WithoutAFileThereAreTheDefaults) {
 TEST_F(AccessFileTest, AWrongFileAtTheFirstStartIsAFailureWhereRightsMeanSomething) {
   const Status refused = Make("administrators = 1\n").Load(*store_, kStart, true);
   EXPECT_EQ(refused.code(), StatusCode::kInvalid);
-  EXPECT_THAT(
-      refused.message(),
-      StartsWith("access.toml:1: administrators: is not a list of names; write [\"ann\", \"@group\"]; nothing that "
-                 "it said before is known"));
+  EXPECT_THAT(refused.message(),
+              StartsWith("access.toml:1: administrators: is not a list of names; write [\"ann\", \"@group\"]; none of "
+                         "its earlier contents are known"));
   AccessFile without_tls = Make("administrators = 1\n");
   EXPECT_TRUE(without_tls.Load(*store_, kStart, false).ok()) << "everybody may do everything there";
   EXPECT_THAT(without_tls.Line(), HasSubstr("access.toml:1: administrators"));

@@ -73,7 +73,7 @@ TEST_F(ClusterRecordTest, AnInitThatEndedBeforeTheIdWasStoredIsRepeated) {
 }
 
 TEST_F(ClusterRecordTest, ADatabaseIsInItsPlaceOnceItIsWhole) {
-  const std::string begun = directory_ + "/database.fedcba98765432100000000000000000";
+  const std::string begun = directory_ + "/database.making";
   ASSERT_TRUE(MakeDirectories(begun).ok());
   ASSERT_TRUE(WriteFileDurably(begun + "/MANIFEST-000001", "cut").ok());
   EXPECT_EQ(OpenCluster(directory_).status().code(), StatusCode::kNotFound);
@@ -81,8 +81,7 @@ TEST_F(ClusterRecordTest, ADatabaseIsInItsPlaceOnceItIsWhole) {
   ASSERT_TRUE(WriteFileDurably(directory_ + "/database/OWNER", "").ok());
   EXPECT_TRUE(InitCluster(directory_, kCluster).ok());
   EXPECT_TRUE(OpenCluster(directory_).ok());
-  EXPECT_THAT(*ListDirectory(directory_),
-              testing::UnorderedElementsAre("database", "database.fedcba98765432100000000000000000"));
+  EXPECT_THAT(*ListDirectory(directory_), testing::UnorderedElementsAre("database", "database.committed", "init.lock"));
 }
 
 TEST_F(ClusterRecordTest, TheRemainsOfADatabaseAreNeitherOpenedNorWrittenOver) {
