@@ -106,7 +106,7 @@ class BadInputTest(unittest.TestCase):
             with self.subTest(name=name):
                 self.cluster.run("fs", "put", self.cluster.path("in"), "/names/" + name)
                 self.assertEqual(len(self.cluster.run("fs", "cat", "/names/" + name)[0]), 11000)
-        self.refuse(1, [b"4000"], "fs", "put", self.cluster.path("in"), "/" + "n" * 4000)
+        self.refuse(2, [b"4000"], "fs", "put", self.cluster.path("in"), "/" + "n" * 4000)
 
     def test_a_full_disk_fails_the_write_and_leaves_nothing(self):
         with Cluster(workers=1, settings=["worker.reserved_bytes=900T"]) as full:

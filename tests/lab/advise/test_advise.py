@@ -107,7 +107,7 @@ class AdviseTest(unittest.TestCase):
         named = self.advice(BUSY, "--scheduler", "fresh-dynamic")
         self.assertEqual(named["recommended"], "fresh-dynamic")
         said = self.advise(BUSY, "--scheduler", "fair,fresh-dynamic").stdout
-        self.assertIn("slots are taken to cost nothing: fresh-dynamic turns slots of one kind into the other", said)
+        self.assertIn("slots are assumed to cost nothing: fresh-dynamic turns slots of one kind into the other", said)
         self.assertIn("do not believe this before you have tried it", said)
         # With the two cores that there are it is not recommended, and nothing is said.
         cores = BUSY.replace("[cluster]\n", "[cluster]\ncores = 2\nnodes_per_machine = 3\n")
