@@ -21,9 +21,9 @@ bool ParseDigits(std::string_view text, std::uint64_t* out) {
 std::string FormatClusterId(std::uint64_t high, std::uint64_t low) { return fmt::format("{:016x}{:016x}", high, low); }
 
 bool IsClusterId(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
   return text.size() == 32 &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return kDigits.find(c) != std::string_view::npos; });
+         std::all_of(text.begin(), text.end(), [&](char c) { return kHexDigits.find(c) != std::string_view::npos; });
 }
 
 std::string FormatMoment(const Moment& moment) { return fmt::format("{:016x} {:016x}", moment.life, moment.number); }

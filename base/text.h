@@ -34,8 +34,7 @@ namespace millrace {
 
 // Returns the values as printf writes them. The text has at most 255 bytes.
 template <class... Values>
-  requires(std::is_scalar_v<Values> && ...)
-[[nodiscard]] std::string Formatted(const char* format, Values... values) {
+requires(std::is_scalar_v<Values>&&...) [[nodiscard]] std::string Formatted(const char* format, Values... values) {
   char text[256];
   std::snprintf(text, sizeof text, format, values...);
   return text;

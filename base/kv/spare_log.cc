@@ -52,7 +52,8 @@ std::optional<WriteBatch> SpareLog::Next(std::string_view bytes) {
   const std::uint64_t length = in.U64(), after = in.U64(), index = in.U64();
   const std::uint32_t crc = in.U32();
   const std::string_view payload = in.Raw(length);
-  if (in.failed() || magic != kBatchMagic || index != batches_.size() || (!empty() && after != after_)) return std::nullopt;
+  if (in.failed() || magic != kBatchMagic || index != batches_.size() || (!empty() && after != after_))
+    return std::nullopt;
   if (crc != Crc32c(HeadOf(length, after, index) + std::string(payload))) return std::nullopt;
   Decoder of(payload);
   WriteBatch batch;

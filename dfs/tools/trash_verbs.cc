@@ -60,7 +60,7 @@ std::string Line(const Deletion& deletion, Micros retention) {
   return console::Left(TrashStamp(deletion.deleted), 24) + console::Right(FormatBytes(deletion.use.bytes), 10) + "  " +
          console::Right(std::to_string(deletion.use.entries), 8) + "  " +
          console::Left(retention == 0 ? "-" : console::FormatTime(deletion.deleted + retention), 20) +
-         Quote(deletion.path) + (deletion.directory ? "/" : "") + "\n";
+         Quote(deletion.path + (deletion.directory ? "/" : "")) + "\n";
 }
 
 constexpr std::string_view kTrashHead = "AT                      REPLICAS'   ENTRIES  UNTIL (UTC)         PATH\n";

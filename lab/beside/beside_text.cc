@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "lab/beside/beside.h"
 #include "base/text.h"
+#include "lab/beside/beside.h"
 #include "lab/measure/csv.h"
 #include "lab/report/numbers.h"
 

@@ -327,11 +327,12 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
   }
   if (*made == Making::kStopped && progress.TooBusy() && !words.busy) {
     return invocation.Fail(
-        kCompareVerb, Invalid("this machine is too busy to compare schedulers on it: " +
-                       std::to_string(RunsProgress::kMostDisturbed) +
-                       " runs in a row were disturbed, the last because " + progress.disturbance() +
-                       "; the same command goes on from here another time, --on sim needs no quiet machine, and --busy "
-                       "goes on in spite of that"));
+        kCompareVerb,
+        Invalid(
+            "this machine is too busy to compare schedulers on it: " + std::to_string(RunsProgress::kMostDisturbed) +
+            " runs in a row were disturbed, the last because " + progress.disturbance() +
+            "; the same command goes on from here another time, --on sim needs no quiet machine, and --busy "
+            "goes on in spite of that"));
   }
   if (*made == Making::kStopped) {
     console::SayLine(invocation.console, "stopped with " + std::to_string(RunsLeft(prepared.design, *store)) +
@@ -395,7 +396,8 @@ int ComparePaper(const Invocation& invocation, const CompareWords& words, Argume
     if (arguments.options().count(option) > 0 && page->empty())
       return invocation.FailToStart(kCompareVerb, Invalid(std::string(option) + " names no page"));
   }
-  if (const Status fit = CheckPaperOptions(arguments.options()); !fit.ok()) return invocation.FailToStart(kCompareVerb, fit);
+  if (const Status fit = CheckPaperOptions(arguments.options()); !fit.ok())
+    return invocation.FailToStart(kCompareVerb, fit);
   return RunPaperFiles(invocation, {.paths = arguments.operands(),
                                     .directory = words.directory,
                                     .write = words.write,

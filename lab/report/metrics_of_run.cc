@@ -32,7 +32,9 @@ constexpr Metric kMetrics[] = {
      "The time from the submission of a job to its end, on average over the jobs that ended.",
      [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_turnaround / kMicrosPerSecond); }, true},
     {"makespan", "makespan", "s", Better::kLower, "The time from the first submission to the end of the last job.",
-     [](const RunOutcome& run) { return OfEnded(run, static_cast<double>(run.result.summary.makespan) / kMicrosPerSecond); },
+     [](const RunOutcome& run) {
+       return OfEnded(run, static_cast<double>(run.result.summary.makespan) / kMicrosPerSecond);
+     },
      true},
     {"slowdown", "mean slowdown", "ratio", Better::kLower,
      "The turnaround of a job over what it would have been with the cluster to itself, on average over the jobs.",

@@ -326,8 +326,8 @@ class PageMaker {
     if (!error.is_object() || !error.at("value").is_number()) return "-";
     const std::string value = Formatted("%+.1f%%", kPercentInWhole * NumberOf(error.at("value")));
     if (!error.at("low").is_number()) return value;
-    return value +
-           Formatted(" [%+.1f, %+.1f]", kPercentInWhole * NumberOf(error.at("low")), kPercentInWhole * NumberOf(error.at("high")));
+    return value + Formatted(" [%+.1f, %+.1f]", kPercentInWhole * NumberOf(error.at("low")),
+                             kPercentInWhole * NumberOf(error.at("high")));
   }
 
   static std::vector<std::string> LiveRow(const Json& document, const std::string& name, std::size_t scheduler) {

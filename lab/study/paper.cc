@@ -16,9 +16,9 @@
 #include "lab/study/paper_words.h"
 #include "lab/workload/simulation_file.h"
 #include "lab/workload/toml_section.h"
+#include "schedulers/policies/catalog.h"
 #include "schedulers/policies/make_scheduler.h"
 #include "schedulers/policies/settings_file.h"
-#include "schedulers/policies/catalog.h"
 
 namespace millrace::sim::experiments {
 namespace {

@@ -16,7 +16,7 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::int64_t kMost =
-    9'000'000'000'000'000;  // the largest number in a file; a double holds all whole numbers up to it
+    9'000'000'000'000'000;           // the largest number in a file; a double holds all whole numbers up to it
 constexpr double kMostOfZipf = 1e7;  // the most values, since each has a weight in memory
 
 }  // namespace

@@ -49,6 +49,7 @@ Status NoCluster(const std::string& directory) {
 Status MakeDatabase(const std::string& directory, const std::string& id) {
   const std::string making = DatabaseIn(directory) + ".making";
   MILLRACE_TRY(RemoveTree(making));
+  MILLRACE_TRY(RemoveTree(rocks::MarkPath(making)));
   {
     MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(making));
     MILLRACE_TRY(StoreClusterId(id, store.get()));

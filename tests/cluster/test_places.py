@@ -176,7 +176,7 @@ class ClusterTest(Places):
                 self.refused(f'"{url}"', "run", *job, "/in", "-o", url, status=2)
                 self.refused(f'"{url}"', "run", *job, url, "-o", "/out", status=2)
         for words in (["put", "in", "s3://bucket/x"], ["ls", "s3://bucket"], ["mkdir", "hdfs://one/x"]):
-            done = self.run_here("fs", *words, status=1)
+            done = self.run_here("fs", *words, status=2)
             self.assertIn("URL", done.stderr)
         self.assertEqual(self.names(), before)
 

@@ -88,7 +88,7 @@ TEST_F(TrashVerbsTest, TrashListsWhatItHolds) {
   tree_->MakeFile("/d/f", std::string(1024, 'x'));
   EXPECT_EQ(Run({"rm", "-r", "--trash", "/d"}).status, 0);
   const Ran ran = Run({"trash"});
-  EXPECT_NE(ran.out.find("19700101T000000.000001Z      3 KiB         2  1970-01-04 00:00:00 \"/d\"/\n"),
+  EXPECT_NE(ran.out.find("19700101T000000.000001Z      3 KiB         2  1970-01-04 00:00:00 \"/d/\"\n"),
             std::string::npos)
       << ran.out;
   EXPECT_TRUE(ran.out.ends_with("3 KiB with all replicas in 1 deletion\n")) << ran.out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which inputs of a job's maps outlive it, how they are stored, and that they are there across restarts of the master
-// until the job is forgotten.
+// Tests which inputs of a job's maps outlive it, how they are stored, and that they are there across restarts of the
+// master until the job is forgotten.
 #include <gmock/gmock.h>
 
 #include "master/jobs/job_table.h"
