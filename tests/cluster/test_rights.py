@@ -108,7 +108,7 @@ class RightsTest(unittest.TestCase):
         try:
             self.by("bob", *words, "-o", "/let-in")
             self.assertEqual(json.loads(self.by("bob", "whoami", "--json"))["groups"], ["ops"])
-            self.take(ACCESS.replace("@ops", "@opps"), b"the access file is refused")
+            self.take(ACCESS.replace("@ops", "@opps"), b"the access file has been refused since ")
             status = json.loads(self.by("ann", "cluster", "status", "--json"))
             self.assertTrue(status["healthy"])
             warning, = (warning for warning in status["warnings"] if warning["code"] == "access-file")

@@ -153,7 +153,7 @@ class TrashTest(unittest.TestCase):
         self.fs("quota", "set", "/jobs", "--bytes", "1M")
         error = self.cluster.run("run", "wordcount", "/words", "-o", "/jobs/out", "--reducers", "1", status=1)[1].decode()
         self.assertIn('the quota of directory "/jobs" is 1 MiB with all replicas', error)
-        self.assertIn("is not tried again, since it would fail anew", error)
+        self.assertIn("is not tried again, since it would fail again", error)
         job = max(one["job"] for one in json.loads(self.cluster.run("job", "list", "--json")[0]))
         attempts = json.loads(self.cluster.run("job", "tasks", str(job), "--json")[0])
         failed = [attempt for attempt in attempts if attempt["state"] == "failed"]
