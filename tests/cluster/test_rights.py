@@ -151,6 +151,7 @@ class StartTest(unittest.TestCase):
             self.assertEqual(cluster.stop_master(), 0)
             cluster.settings += [f"access.file={access}"]
             cluster.start_master()
+            cluster.by("bob", "scheduler", "set", "fair")  # once this is acknowledged, the copy, which was written before, is on disk
             for spoil in (lambda: os.unlink(access), lambda: os.mkdir(access)):
                 spoil()
                 cluster.kill_master()
