@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/tls/authority.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,16 +78,29 @@ Result<std::vector<FoundCertificate>> FindCertificates(const std::string& direct
   return found;
 }
 
+// The key gets its name last, so an attempt that was killed can be told from an authority: without a certificate it has
+// issued nothing and is made again, and with one it is finished.
 Result<Authority> Authority::Init(const std::string& directory, const Validity& validity) {
   MILLRACE_TRY(MakePrivateDirectory(directory));
-  for (const char* file : {kKey, kCertificate}) {
-    if (::access((directory + file).c_str(), F_OK) == 0)
-      return Exists(directory + file +
-                    " exists already; the certificates that it has issued would be worthless without it");
+  MILLRACE_ASSIGN(const Fd lock, OpenFile(directory, O_RDONLY | O_DIRECTORY));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return Busy(directory + ": another process makes an authority there");
+  const std::string begun = directory + kKey + ".new", key = directory + kKey, certificate = directory + kCertificate;
+  const auto is_there = [](const std::string& file) { return ::access(file.c_str(), F_OK) == 0; };
+  if (is_there(certificate) && is_there(begun) && !is_there(key)) {
+    MILLRACE_TRY(RenameFile(begun, key));
+    MILLRACE_TRY(SyncDirectory(directory));
+    return Open(directory);
+  }
+  for (const std::string& file : {key, certificate}) {
+    if (is_there(file))
+      return Exists(file + " exists already; the certificates that it has issued would be worthless without it");
   }
   MILLRACE_ASSIGN(KeyPair pair, MakeAuthority(validity));
-  MILLRACE_TRY(PutFile(directory + kKey, pair.key, kForOwner, false));
-  MILLRACE_TRY(PutFile(directory + kCertificate, pair.certificate, kForAll, false));
+  MILLRACE_TRY(PutFile(begun, pair.key, kForOwner, true));
+  MILLRACE_TRY(PutFile(certificate, pair.certificate, kForAll, false));
+  MILLRACE_TRY(RenameFile(begun, key));
+  MILLRACE_TRY(SyncDirectory(directory));
   return Authority(directory, std::move(pair));
 }
 

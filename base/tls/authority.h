@@ -39,7 +39,7 @@ struct FoundCertificate {
 class Authority {
  public:
   // Makes a new authority in the directory, which is made if need be. Returns kExists if the directory has an
-  // authority.
+  // authority. Finishes or repeats an attempt that was killed. Returns kBusy while another process makes one there.
   static Result<Authority> Init(const std::string& directory, const Validity& validity);
   static Result<Authority> Open(const std::string& directory);
 

@@ -170,6 +170,27 @@ class AuthorityTest : public ::testing::Test {
   const Result<Authority> made_ = Authority::Init(path_, now_);
 };
 
+// The files are those that an attempt has written before it is killed.
+TEST_F(AuthorityTest, AnAttemptThatWasKilledIsRepeatedOrFinished) {
+  ASSERT_TRUE(made_.ok());
+  const std::string key = path_ + "/ca-key.pem", begun = key + ".new", certificate = path_ + "/ca.pem";
+  const std::string whole = ReadWholeFile(key).value();
+  ASSERT_EQ(::rename(key.c_str(), begun.c_str()), 0);
+  ASSERT_TRUE(Authority::Init(path_, now_).ok()) << "with a certificate";
+  EXPECT_EQ(ReadWholeFile(key).value(), whole);
+  EXPECT_EQ(Authority::Init(path_, now_).status().code(), StatusCode::kExists);
+
+  ASSERT_EQ(::rename(key.c_str(), begun.c_str()), 0);
+  ASSERT_EQ(::unlink(certificate.c_str()), 0);
+  ASSERT_TRUE(Authority::Init(path_, now_).ok()) << "without one";
+  EXPECT_NE(ReadWholeFile(key).value(), whole);
+  EXPECT_EQ(ReadWholeFile(begun).status().code(), StatusCode::kNotFound);
+  EXPECT_TRUE(Authority::Open(path_).ok());
+
+  ASSERT_EQ(::unlink(key.c_str()), 0);
+  EXPECT_EQ(Authority::Init(path_, now_).status().code(), StatusCode::kExists) << "the key may be kept elsewhere";
+}
+
 TEST_F(AuthorityTest, ALinkInItsDirectoryIsNotFollowed) {
   ASSERT_TRUE(made_.ok());
   const std::string elsewhere = directory_.path() + "/elsewhere";
