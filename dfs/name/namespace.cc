@@ -11,6 +11,7 @@
 #include "dfs/name/tree_rights.h"
 #include "dfs/wire/blocks.h"
 #include "dfs/wire/path.h"
+#include "dfs/wire/trash.h"
 
 namespace millrace::dfs {
 
@@ -125,6 +126,8 @@ Status Namespace::Load(const KeyValueStore& store) {
   MILLRACE_ASSIGN(const std::uint64_t id_limit, LoadIdLimit(store));
   impl_->ids.Restore(id_limit);
   MILLRACE_TRY(LoadTree(store, id_limit, &impl_->tree));
+  TreeNode* trash = impl_->tree.Find(kTrashDirectory).node;  // counted once, since clients often ask for its use
+  if (trash != nullptr && trash->directory) impl_->tree.OpenAccount(static_cast<Directory*>(trash));
   return LoadOpenFiles(store, id_limit, impl_->tree, &impl_->open);
 }
 

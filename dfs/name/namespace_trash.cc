@@ -65,10 +65,7 @@ Use Namespace::TrashUse() const {
   const TreeNode* trash = impl_->tree.Find(kTrashDirectory).node;
   if (trash == nullptr || !trash->directory) return {};
   const Directory& directory = static_cast<const Directory&>(*trash);
-  if (directory.account) return directory.account->use;
-  Use use = Tree::UseOf(directory);
-  --use.entries;
-  return use;
+  return directory.account ? directory.account->use : Use();
 }
 
 Result<std::string> Namespace::Trash(std::string_view path, bool recursive, std::string_view user, Micros now,
