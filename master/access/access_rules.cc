@@ -151,7 +151,7 @@ class AccessReader {
 
 AccessRules::AccessRules() : administrators_{{"admin"}, false, "admin"} {
   all_.submit = People{{}, true, "everybody"};
-  all_.administer.emplace();
+  all_.administer = People{};
 }
 
 Result<AccessRules> AccessRules::Parse(std::string_view text, const std::string& file_name) {
