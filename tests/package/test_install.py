@@ -62,7 +62,7 @@ class InstallTest(unittest.TestCase):
     def test_jobs_shadow_nothing_in_the_build_tree(self):
         self.assertEqual(sorted(os.listdir(os.path.join(BUILD, "bin"))), ["dfsio", "millrace", "millrace-experiments", "millrace-generate"])
         where = os.path.join(BUILD, "bin")
-        found = subprocess.run(["sh", "-c", "command -v grep sleep millrace"], env={"PATH": where + os.pathsep + os.environ["PATH"]}, capture_output=True, text=True)
+        found = subprocess.run(["sh", "-c", "for name in grep sleep millrace; do command -v \"$name\"; done"], env={"PATH": where + os.pathsep + os.environ["PATH"]}, capture_output=True, text=True)
         self.assertEqual([os.path.dirname(path) == where for path in found.stdout.split()], [False, False, True])
         jobs = subprocess.run([os.path.join(where, "millrace"), "run", "--list"], capture_output=True, text=True)
         self.assertIn("\ngrep ", jobs.stdout, "which the program finds all the same")
