@@ -39,6 +39,14 @@ void SetBytes(Json& object, const std::string& key, std::string_view bytes) {
   if (!utf8) object[key + "_encoding"] = "percent";
 }
 
+Json Seconds(Micros time) { return static_cast<double>(time) / 1e6; }
+
+Json Seconds(const std::optional<Micros>& time) { return time ? Seconds(*time) : Json(); }
+
+Json InstantOrNull(Micros time) { return time == 0 ? Json() : Seconds(time); }
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 std::string Dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 void JsonList::Add(const Json& element) {

@@ -52,7 +52,7 @@ int Tell(const Invocation& invocation, const std::string& verb, const std::vecto
     if (json) {
       Json object{{"name", issued.name}};
       console::SetBytes(object, "directory", issued.directory);
-      object["valid_until"] = tls::TimeText(issued.until);
+      object["ends_at"] = console::Seconds(issued.until);
       out << console::Dump(object) << "\n";
       continue;
     }
@@ -173,8 +173,8 @@ int List(const Invocation& invocation, const Words& args) {
     if (!json) continue;
     Json object{{"name", one.name}};
     console::SetBytes(object, "file", one.file);
-    object["valid_from"] = tls::TimeText(one.from);
-    object["valid_until"] = tls::TimeText(one.until);
+    object["begins_at"] = console::Seconds(one.from);
+    object["ends_at"] = console::Seconds(one.until);
     object["state"] = StateOf(one.until, now);
     list.Add(object);
   }

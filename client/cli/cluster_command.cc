@@ -63,7 +63,7 @@ Json ToJson(const job::ClusterStatus& status) {
           {"cluster", status.cluster},
           {"master", ToJson(status.master)},
           {"workers", workers},
-          {"up_ms", status.up / kMillisecond},
+          {"up_s", console::Seconds(status.up)},
           {"scheduler", status.scheduler},
           {"nodes",
            {{"live", status.live},

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/commands.h"
+#include "client/cli/history_json.h"
 #include "client/cli/job_list.h"
 #include "client/cli/report.h"
 #include "client/cli/wait_job.h"
@@ -180,9 +181,9 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
 int ShowHistory(const Invocation& invocation, const Words& args) {
   Arguments arguments("job history", "[JOB]",
                       "Prints the journal of a job, or of the whole cluster, one event on each line. "
-                      "`millrace sim --replay` reads the journal of the whole cluster.");
+                      "`millrace sim --replay` reads the journal of the whole cluster (without --json).");
   bool json = false;
-  arguments.Flag("--json", &json, "print one JSON array of lines");
+  arguments.Flag("--json", &json, "print one JSON array, with an object for each event");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
   std::optional<JobId> only;
   if (!arguments.operands().empty()) {
@@ -198,7 +199,7 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
   console::JsonList list(out);
   for (const auto& [number, line] : *lines) {
     if (json) {
-      list.Add(line);
+      list.Add(HistoryJson(number, line));
     } else {
       out << line << "\n";
     }

@@ -24,8 +24,8 @@ using Json = nlohmann::ordered_json;
 Json ToJson(const AttemptStatus& attempt) {
   Json json{{"attempt", ToText(attempt.attempt)}, {"state", ToString(attempt.state)}, {"node", attempt.node.value}};
   console::SetBytes(json, "host", attempt.host);
-  json["launched"] = attempt.launched;
-  json["ended"] = attempt.ended == 0 ? Json(nullptr) : Json(attempt.ended);
+  json["launched_at"] = console::Seconds(attempt.launched);
+  json["ended_at"] = console::InstantOrNull(attempt.ended);
   console::SetBytes(json, "reason", attempt.reason);
   return json;
 }

@@ -13,6 +13,7 @@
 #include "client/cli/listing.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
+#include "dfs/wire/blocks.h"
 
 namespace millrace::cli {
 namespace {
@@ -109,13 +110,13 @@ Json ToJson(const job::Node& node) {
   json["version"] = node.release.version;
   json["protocol"] = node.release.protocol;
   json["blocks_left"] = node.Drains() ? node.blocks_left : 0;
-  json["leaving_ms"] = node.leaving_in ? Json(*node.leaving_in / kMillisecond) : Json();
+  json["leaving_in_s"] = console::Seconds(node.leaving_in);
   json["outputs_left"] = node.outputs_left;
-  json["avoided_ms"] = node.avoided_for / kMillisecond;
+  json["avoided_for_s"] = console::Seconds(node.avoided_for);
   json["avoided_by"] = JobNumbers(node.avoided_by);
   json["ailing"] = node.ailing.empty() ? Json() : Json(node.ailing);
-  json["sync_us"] = node.sync ? Json(*node.sync) : Json();
-  json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
+  json["sync_s"] = console::Seconds(node.sync);
+  json["since_heartbeat_s"] = console::Seconds(node.since_heartbeat);
   return json;
 }
 
@@ -276,7 +277,7 @@ Status PrintUnknown(job::JobClient& client, const std::string& word, bool json, 
   if (json) {
     console::JsonList list(out);
     MILLRACE_TRY(client.UnknownBlocks(node, [&list](std::uint64_t id, std::uint64_t length) {
-      list.Add({{"block", id}, {"length", length}});
+      list.Add({{"block", dfs::BlockText(id)}, {"length", length}});
     }));
     list.Close();
     return out.Flush();

@@ -32,10 +32,6 @@ nlohmann::ordered_json ToJson(const Phase& phase) {
   return {{"total", phase.total}, {"running", phase.running}, {"done", phase.done}, {"fraction", phase.fraction}};
 }
 
-nlohmann::ordered_json TimeOrNull(Micros time) {
-  return time == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(time);
-}
-
 template <class T>
 nlohmann::ordered_json OrNull(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
@@ -174,11 +170,11 @@ nlohmann::ordered_json ToJson(const JobStatus& status) {
   console::SetBytes(json, "reason", status.reason);
   json["priority"] = job::PriorityName(status.priority);
   console::SetBytes(json, "pool", status.pool);
-  json["deadline"] = TimeOrNull(status.deadline);
+  json["deadline_at"] = console::InstantOrNull(status.deadline);
   console::SetBytes(json, "output", status.output);
-  json["submitted"] = TimeOrNull(status.submitted);
-  json["first_launch"] = TimeOrNull(status.first_launch);
-  json["ended"] = TimeOrNull(status.ended);
+  json["submitted_at"] = console::InstantOrNull(status.submitted);
+  json["first_launched_at"] = console::InstantOrNull(status.first_launch);
+  json["ended_at"] = console::InstantOrNull(status.ended);
   json["maps"] = ToJson(status.maps);
   json["reduces"] = ToJson(status.reduces);
   json["copy_fraction"] = status.copy_fraction;
@@ -235,8 +231,8 @@ nlohmann::ordered_json WaitToJson(const job::SchedulerView::Wait& wait) {
           {"group", wait.group.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(wait.group)},
           {"group_used", wait.group_used},
           {"group_share", OrNull(wait.group_share)},
-          {"since", OrNull(wait.since)},
-          {"until", OrNull(wait.until)},
+          {"since_at", console::Seconds(wait.since)},
+          {"until_at", console::Seconds(wait.until)},
           {"reason", wait.reason}};
 }
 

@@ -45,7 +45,7 @@ class PlainProgress {
 // Returns the jobs as a JSON array of numbers.
 [[nodiscard]] nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs);
 
-// Returns the status as JSON. Times are microseconds since the epoch; a time that has not come is null.
+// Returns the status as JSON. A time that has not come is null.
 [[nodiscard]] nlohmann::ordered_json ToJson(const JobStatus& status);
 
 // Returns the noun for what the job waits for: "map slots", "reduce slots", "compute permits".

@@ -42,31 +42,36 @@ Json ToJson(const View::GroupSlots& slots) {
           {"share", slots.share},
           {"minimum", slots.minimum},
           {"maximum", slots.maximum ? Json(*slots.maximum) : Json(nullptr)},
-          {"preempts_at", slots.preempts_at ? Json(*slots.preempts_at) : Json(nullptr)}};
+          {"preempts_at", console::Seconds(slots.preempts_at)}};
 }
 
 Json ToJson(const View::Fact& fact) {
   if (!fact.number) return fact.value;
-  if (fact.unit.empty()) return *fact.number;
-  return {{"value", *fact.number}, {"unit", fact.unit}};
+  return *fact.number;
+}
+
+// Returns the name with the unit of the number: "delay.rack_wait_s".
+std::string KeyOf(const View::Fact& fact) {
+  return fact.number && !fact.unit.empty() ? fact.name + "_" + fact.unit : fact.name;
 }
 
 Json ToJson(const View& view) {
-  Json json{
-      {"name", view.name},
-      {"file", view.file.empty() ? Json(nullptr) : Json(view.file)},
-      {"file_problem", view.file_problem.empty() ? Json(nullptr) : Json(view.file_problem)},
-      {"facts", Json::object()},
-      {"group_noun", view.group_noun},
-      {"groups", Json::array()},
-      {"waiting", Json::array()},
-      {"deadlines", Json::array()},
-      {"cost",
-       {{"deciding_ns", view.cost.deciding}, {"events", view.cost.events}, {"master_cpu_us", view.cost.master_cpu}}},
-      {"facts_not_listed", view.more_facts},
-      {"groups_not_listed", view.more_groups},
-      {"waiting_not_listed", view.more_waits}};
-  for (const View::Fact& fact : view.facts) json["facts"][fact.name] = ToJson(fact);
+  Json json{{"name", view.name},
+            {"file", console::TextOrNull(view.file)},
+            {"file_problem", console::TextOrNull(view.file_problem)},
+            {"facts", Json::object()},
+            {"group_noun", view.group_noun},
+            {"groups", Json::array()},
+            {"waiting", Json::array()},
+            {"deadlines", Json::array()},
+            {"cost",
+             {{"deciding_s", static_cast<double>(view.cost.deciding) / 1e9},
+              {"events", view.cost.events},
+              {"master_cpu_s", console::Seconds(view.cost.master_cpu)}}},
+            {"facts_not_listed", view.more_facts},
+            {"groups_not_listed", view.more_groups},
+            {"waiting_not_listed", view.more_waits}};
+  for (const View::Fact& fact : view.facts) json["facts"][KeyOf(fact)] = ToJson(fact);
   for (const View::Group& group : view.groups) {
     json["groups"].push_back({{"name", group.name},
                               {"weight", group.weight},
@@ -76,7 +81,9 @@ Json ToJson(const View& view) {
   }
   for (const View::Wait& wait : view.waits) json["waiting"].push_back(WaitToJson(wait));
   for (const View::Deadline& deadline : view.deadlines) {
-    json["deadlines"].push_back({{"job", deadline.job.value}, {"at", deadline.at}, {"slack", deadline.slack}});
+    json["deadlines"].push_back({{"job", deadline.job.value},
+                                 {"deadline_at", console::Seconds(deadline.at)},
+                                 {"slack_s", console::Seconds(deadline.slack)}});
   }
   return json;
 }

@@ -31,12 +31,9 @@ Json ToJson(const job::CallerRights& rights) {
   Json pools = Json::object();
   for (const Pool& pool : rights.pools) pools[pool.name] = {{"submit", pool.submits}, {"administer", pool.administers}};
   const std::optional<Micros> until = CertificateEnd();
-  return {{"user", rights.user.empty() ? Json(nullptr) : Json(rights.user)},
-          {"address", rights.address},
-          {"administrator", rights.administrator},
-          {"groups", rights.groups},
-          {"certificate_until", until ? Json(tls::TimeText(*until)) : Json(nullptr)},
-          {"pools", pools}};
+  return {{"user", console::TextOrNull(rights.user)},       {"address", rights.address},
+          {"administrator", rights.administrator},          {"groups", rights.groups},
+          {"certificate_ends_at", console::Seconds(until)}, {"pools", pools}};
 }
 
 std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }

@@ -65,10 +65,10 @@ const char* NameOf(BalancePhase phase) {
 Status PrintStatus(const BalanceStatus& status, bool as_json, Printer& out) {
   if (as_json) {
     out << console::Dump(Json{{"state", NameOf(status.phase)},
-                              {"threshold", status.threshold},
-                              {"mean", status.mean},
-                              {"smallest", status.smallest},
-                              {"largest", status.largest},
+                              {"threshold_fraction", status.threshold},
+                              {"mean_fraction", status.mean},
+                              {"smallest_fraction", status.smallest},
+                              {"largest_fraction", status.largest},
                               {"bytes_left", status.bytes_left},
                               {"moved_blocks", status.moved_blocks},
                               {"moved_bytes", status.moved_bytes},

@@ -26,7 +26,7 @@ Json ToJson(const FileStatus& info) {
   out["length"] = info.length;
   out["replication"] = info.replication;
   out["block_size"] = info.block_size;
-  out["modified"] = info.modified;
+  out["modified_at"] = console::Seconds(info.modified);
   console::SetBytes(out, "owner", info.owner);
   console::SetBytes(out, "group", info.group);
   out["mode"] = OctalText(info.mode);

@@ -14,7 +14,11 @@ Status Tell(DfsClient& client, bool json, const FsContext& context) {
   MILLRACE_ASSIGN(const Health health, client.GetHealth());
   Printer out(context.console);
   if (json) {
-    out << console::Dump({{"awaiting", health.awaiting}, {"read_only", health.read_only}}) << "\n";
+    out << console::Dump({{"safe_mode", !health.awaiting.empty()},
+                          {"safe_mode_reason", console::TextOrNull(health.awaiting)},
+                          {"read_only", !health.read_only.empty()},
+                          {"read_only_reason", console::TextOrNull(health.read_only)}})
+        << "\n";
     return out.Flush();
   }
   out << "safe mode is " << (health.awaiting.empty() ? "off" : "on: " + health.awaiting) << "\n";

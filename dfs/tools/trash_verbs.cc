@@ -47,9 +47,9 @@ Json ToJson(const Deletion& deletion, const std::string& user, Micros retention)
   if (!user.empty()) console::SetBytes(out, "user", user);
   console::SetBytes(out, "path", deletion.path);
   console::SetBytes(out, "place", deletion.place);
-  out["at"] = TrashStamp(deletion.deleted);
-  out["deleted"] = deletion.deleted;
-  out["until"] = retention == 0 ? Json() : Json(deletion.deleted + retention);
+  out["stamp"] = TrashStamp(deletion.deleted);
+  out["deleted_at"] = console::Seconds(deletion.deleted);
+  out["expires_at"] = retention == 0 ? Json() : console::Seconds(deletion.deleted + retention);
   out["type"] = deletion.directory ? "directory" : "file";
   out["bytes_with_replicas"] = deletion.use.bytes;
   out["files_and_directories"] = deletion.use.entries;

@@ -137,6 +137,31 @@ std::optional<Event> ParseKind(std::string_view kind, FieldReader& fields) {
   }
 }
 
+// Has the calls of FieldWriter, and keeps the values as they are.
+class FieldLister {
+ public:
+  template <class T>
+  void Required(std::string_view key, const T& value) {
+    if constexpr (std::same_as<T, std::uint32_t>) {
+      fields_.push_back({key, std::uint64_t{value}});
+    } else {
+      fields_.push_back({key, value});
+    }
+  }
+  template <class T>
+  void Optional(std::string_view key, const T& value) {
+    Required(key, value);
+  }
+  template <class T>
+  void UnlessDefault(std::string_view key, const T& value) {
+    Required(key, value);
+  }
+  [[nodiscard]] std::vector<EventField> Take() { return std::move(fields_); }
+
+ private:
+  std::vector<EventField> fields_;
+};
+
 std::string_view CutWord(std::string_view* line) {
   const std::size_t space = std::min(line->find(' '), line->size());
   const std::string_view word = line->substr(0, space);
@@ -153,6 +178,14 @@ std::string FormatEvent(Micros time, const Event& event) {
   return line;
 }
 
+std::string_view KindOf(const Event& event) { return kNames[event.index()]; }
+
+std::vector<EventField> FieldsOf(const Event& event) {
+  FieldLister fields;
+  std::visit([&fields](const auto& e) { Fields(fields, e); }, event);
+  return fields.Take();
+}
+
 std::optional<TimedEvent> ParseEvent(std::string_view line) {
   TimedEvent timed;
   if (!DecodeValue(CutWord(&line), &timed.time)) return std::nullopt;
@@ -166,6 +199,8 @@ std::optional<TimedEvent> ParseEvent(std::string_view line) {
   timed.event = std::move(*event);
   return timed;
 }
+
+std::string_view NameOf(JournalMark mark) { return kMarks[static_cast<std::size_t>(mark)].substr(1); }
 
 std::string FormatMark(Micros time, JournalMark mark) {
   return std::to_string(time).append(kMarks[static_cast<std::size_t>(mark)]);

@@ -16,7 +16,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "schedulers/events/events.h"
 
@@ -30,6 +32,23 @@ struct TimedEvent {
 [[nodiscard]] std::string FormatEvent(Micros time, const Event& event);
 // Returns nothing if the line is not an event. Never throws and never aborts, whatever the bytes.
 [[nodiscard]] std::optional<TimedEvent> ParseEvent(std::string_view line);
+
+// The value of a field. Micros is a time; EventField says of what kind.
+using FieldValue =
+    std::variant<bool, std::uint64_t, double, Micros, std::string, Priority, NodeId, JobId, TaskId, AttemptId,
+                 std::optional<RecordPlace>, std::vector<NodeId>, std::vector<Micros>, std::vector<MapInput>>;
+// A field of an event by the key that its line has.
+struct EventField {
+  std::string_view key;
+  FieldValue value;
+  // True if the value is a time since the epoch, of which 0 means that there is none; else a time is a duration.
+  [[nodiscard]] bool instant() const { return key == "deadline" || key == "until"; }
+};
+
+// Returns the name of the event's kind, as its line has it.
+[[nodiscard]] std::string_view KindOf(const Event& event);
+// Returns all fields of the event, in the order of its line; also those that the line leaves out.
+[[nodiscard]] std::vector<EventField> FieldsOf(const Event& event);
 
 // A journal: lines of events, and the marks that a replay needs to make the same decisions again. The
 // live master and the simulator write it, and the replay reads it.
@@ -53,6 +72,8 @@ struct JournalLine {
   std::variant<Event, JournalMark> content;
 };
 
+// Returns "decide", "woken" or "restart".
+[[nodiscard]] std::string_view NameOf(JournalMark mark);
 [[nodiscard]] std::string FormatMark(Micros time, JournalMark mark);
 // Returns nothing if the line is not one of a journal. Never throws and never aborts, whatever the bytes.
 [[nodiscard]] std::optional<JournalLine> ParseJournalLine(std::string_view line);

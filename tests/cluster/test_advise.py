@@ -42,7 +42,7 @@ class Advise(unittest.TestCase):
             self.assertEqual(advice["findings"]["schedulers"], ["fifo", "fair", "sjf"])
             self.assertFalse(advice["slots_cost_nothing"])
             # What the cluster really took is what the master says of its jobs.
-            live = statistics.fmean((job["ended"] - job["submitted"]) / 1e6 for job in jobs)
+            live = statistics.fmean(job["ended_at"] - job["submitted_at"] for job in jobs)
             self.assertAlmostEqual(advice["model"]["live"], live, places=3)
             # Fairness is a mean over samples, which are as close in what happened as in the simulation.
             self.assertGreater(advise("--goal", "fairness", "--scheduler", "fair", "--repeat", "8")["model"]["live"], 0)

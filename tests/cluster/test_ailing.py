@@ -98,7 +98,7 @@ class AilingTest(unittest.TestCase):
             node = nodes(c)[slow]
             self.assertEqual(node["state"], "ailing")
             self.assertRegex(node["ailing"], r"^the syncs of \S+/worker3 take [\d.]+ s, those of other nodes ")
-            self.assertGreater(node["sync_us"], 1_000_000)
+            self.assertGreater(node["sync_s"], 1)
             self.assertIn(b"take", c.run("node", "list")[0])
             status = json.loads(c.run("cluster", "status", "--json")[0])
             self.assertEqual(status["nodes"]["ailing"], 1)

@@ -34,9 +34,9 @@ class BalanceTest(unittest.TestCase):
             self.assertEqual(after["state"], "balanced")
             self.assertEqual(after["bytes_left"], 0)
             self.assertGreaterEqual(after["moved_bytes"], held / 3 - 3 * MIB, "the third worker had nothing")
-            self.assertLessEqual(after["largest"] - after["mean"], threshold * 1.001)
-            self.assertLessEqual(after["mean"] - after["smallest"], threshold * 1.001)
-            self.assertAlmostEqual(after["mean"] * 3 * capacity, held, delta=3 * 4096)
+            self.assertLessEqual(after["largest_fraction"] - after["mean_fraction"], threshold * 1.001)
+            self.assertLessEqual(after["mean_fraction"] - after["smallest_fraction"], threshold * 1.001)
+            self.assertAlmostEqual(after["mean_fraction"] * 3 * capacity, held, delta=3 * 4096)
 
             fsck = json.loads(cluster.run("fs", "fsck", "--json")[0])
             self.assertEqual((fsck["healthy"], fsck["missing"], fsck["under_replicated"], fsck["over_replicated"]), (True, 0, 0, 0))

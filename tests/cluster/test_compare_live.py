@@ -177,12 +177,12 @@ class CompareLive(unittest.TestCase):
             self.assertEqual(len(listed), 14)
             for run, jobs in zip(runs, (listed[:7], listed[7:])):
                 by_name = {job["name"]: job for job in jobs}
-                begin = min(by_name["load-0"]["submitted"], by_name["own-0"]["submitted"], by_name["rest-0"]["submitted"])
-                begin = min(begin, by_name["count-0"]["submitted"] - 100_000, by_name["count-1"]["submitted"] - 400_000)
+                begin = min(by_name["load-0"]["submitted_at"], by_name["own-0"]["submitted_at"], by_name["rest-0"]["submitted_at"])
+                begin = min(begin, by_name["count-0"]["submitted_at"] - 0.1, by_name["count-1"]["submitted_at"] - 0.4)
                 for row in run.jobs:
                     job = by_name[row["name"]]
-                    for column, key in (("submit", "submitted"), ("start", "first_launch"), ("end", "ended")):
-                        self.assertAlmostEqual(float(row[column]), (job[key] - begin) / 1e6, places=5, msg=(row, column))
+                    for column, key in (("submit", "submitted_at"), ("start", "first_launched_at"), ("end", "ended_at")):
+                        self.assertAlmostEqual(float(row[column]), job[key] - begin, places=5, msg=(row, column))
             exported = os.path.join(self.directory, "exported.toml")
             cluster.run("history", "export", "--since", "1h", "-o", exported)
             self.assertEqual(cluster.run("history", "export")[0].decode().count("[[jobs]]"), 16)

@@ -231,7 +231,7 @@ class OperationsTest(unittest.TestCase):
         tasks = json.loads(self.ask("job", "tasks", "1", "--json"))
         self.assertEqual({task["attempt"] for task in tasks}, {"job1.m.0.0", "job1.r.0.0"})
         self.assertEqual({task["state"] for task in tasks}, {"succeeded"})
-        self.assertTrue(all(task["ended"] >= task["launched"] > 0 for task in tasks))
+        self.assertTrue(all(task["ended_at"] >= task["launched_at"] > 0 for task in tasks))
         self.assertIn(b"job1.m.0.0", self.ask("job", "tasks", "1", "--slowest"))
         self.assertEqual(json.loads(self.ask("job", "tasks", "1", "--state", "failed", "--json")), [])
         self.cluster.run("job", "tasks", "1", "--state", "nonsense", status=2)

@@ -197,11 +197,10 @@ class AuthorityTest(unittest.TestCase):
         ca("init", "--days", "100", self.directory)
         issued = json.loads(ca("issue", "--days", "10", "--json", self.directory, "worker:w1"))
         self.assertEqual((issued["name"], issued["directory"]), ("worker:w1", self.directory + "/worker-w1"))
-        until = time.strptime(issued["valid_until"], "%Y-%m-%dT%H:%M:%SZ")
-        left = (time.mktime(until) - time.mktime(time.gmtime())) / 86400
+        left = (issued["ends_at"] - time.time()) / 86400
         self.assertAlmostEqual(left, 10, delta=0.1)
-        longer = json.loads(ca("issue", "--json", self.directory, "master"))["valid_until"]
-        own = json.loads(ca("renew", "--json", self.directory, "authority", "--days", "100"))["valid_until"]
+        longer = json.loads(ca("issue", "--json", self.directory, "master"))["ends_at"]
+        own = json.loads(ca("renew", "--json", self.directory, "authority", "--days", "100"))["ends_at"]
         self.assertLessEqual(longer, own)  # not after its authority
 
     def test_a_daemon_that_others_reach_without_tls_says_so(self):

@@ -78,11 +78,11 @@ class TrashTest(unittest.TestCase):
         self.fs("put", self.cluster.path("text"), "/old")
         self.assertIn('"/old": exists', self.refused("undelete", "/old"))
         deletion = json.loads(self.fs("trash", "--json"))[0]
-        self.assertEqual(deletion["until"] - deletion["deleted"], 72 * 3600 * 1_000_000)
+        self.assertAlmostEqual(deletion["expires_at"] - deletion["deleted_at"], 72 * 3600, places=5)
         self.assertEqual(deletion["bytes_with_replicas"], 3 * os.path.getsize(self.cluster.path("text")))
         self.assertTrue(self.fs("trash", "--empty", "--older-than", "1h").startswith("0 files"))
         self.assertTrue(self.fs("trash", "--empty").startswith("1 file or directory removed"))
-        self.assertIn("is not in the trash", self.refused("undelete", "/old", "--at", deletion["at"]))
+        self.assertIn("is not in the trash", self.refused("undelete", "/old", "--at", deletion["stamp"]))
         self.fs("rm", "/old")
 
     def test_nothing_else_goes_into_the_trash(self):

@@ -133,7 +133,7 @@ TEST(ReportTest, JsonHoldsAnyBytes) {
   const nlohmann::ordered_json json = ToJson(status);
   EXPECT_EQ(json["state"], "running");
   EXPECT_EQ(json["output"], "/%FF");
-  EXPECT_TRUE(json["ended"].is_null());
+  EXPECT_TRUE(json["ended_at"].is_null());
   EXPECT_EQ(json["maps"]["total"], 10);
 }
 

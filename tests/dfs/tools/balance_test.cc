@@ -91,7 +91,7 @@ TEST_F(BalanceTest, SaysHowItStands) {
   const auto json = nlohmann::json::parse(Run({"balance", "--status", "--json"}).out);
   EXPECT_EQ(json.at("state"), "moving");
   EXPECT_EQ(json.at("moved_bytes"), 192 << 20);
-  EXPECT_EQ(json.at("largest"), 0.478);
+  EXPECT_EQ(json.at("largest_fraction"), 0.478);
   tree_->balance = {BalanceStatus{.smallest = 0.00002, .largest = 0.5}};
   EXPECT_EQ(Run({"balance", "--status"}).out,
             "balancing         off\n"

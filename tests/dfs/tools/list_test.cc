@@ -131,15 +131,23 @@ TEST_F(ListTest, NothingIsMissingWhileTheMasterWaitsForWorkers) {
   EXPECT_NE(Run({"fsck"}).out.find("awaited           2"), std::string::npos) << Run({"fsck"}).out;
   EXPECT_NE(Run({"fsck"}).out.find("awaited   block"), std::string::npos);
   EXPECT_NE(Run({"fsck"}).out.find(line + "\n"), std::string::npos);
-  EXPECT_EQ(Json::parse(Run({"fsck", "--json"}).out).at("awaiting"), line);
+  EXPECT_EQ(Json::parse(Run({"fsck", "--json"}).out).at("safe_mode_reason"), line);
 }
 
 TEST_F(ListTest, SafemodeSaysWhomTheMasterWaitsForAndWhyItIsReadOnly) {
   EXPECT_EQ(Run({"safemode", "get"}).out, "safe mode is off\n");
   tree_->health = {.awaiting = "it waits for a:1", .read_only = "its disk is full"};
   EXPECT_EQ(Run({"safemode", "get"}).out, "safe mode is on: it waits for a:1\nits disk is full\n");
-  EXPECT_EQ(Json::parse(Run({"safemode", "--json", "get"}).out).at("awaiting"), "it waits for a:1");
+  const Json both = Json::parse(
+      R"({"safe_mode": true, "safe_mode_reason": "it waits for a:1", "read_only": true, "read_only_reason": "its disk is full"})");
+  EXPECT_EQ(Json::parse(Run({"safemode", "--json", "get"}).out), both);
+  const Json fsck = Json::parse(Run({"fsck", "--json"}).out);
+  for (const auto& [key, value] : both.items()) EXPECT_EQ(fsck.at(key), value) << key;
   EXPECT_EQ(Run({"safemode", "wait"}).out, "safe mode is off\nits disk is full\n");
+  tree_->health = {};
+  EXPECT_EQ(
+      Json::parse(Run({"safemode", "--json", "get"}).out),
+      Json::parse(R"({"safe_mode": false, "safe_mode_reason": null, "read_only": false, "read_only_reason": null})"));
   EXPECT_EQ(Run({"safemode"}).status, 2);
   Refuses(2, {"safemode", "leave"}, {"\"leave\" is neither get nor wait"});
 }

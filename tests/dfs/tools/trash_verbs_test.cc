@@ -94,7 +94,7 @@ TEST_F(TrashVerbsTest, TrashListsWhatItHolds) {
   EXPECT_TRUE(ran.out.ends_with("3 KiB with all replicas in 1 deletion\n")) << ran.out;
   const Json json = Json::parse(Run({"trash", "--json"}).out);
   EXPECT_EQ(json, Json::parse(R"([{"path": "/d", "place": "/.trash/somebody/19700101T000000.000001Z/d",
-      "at": "19700101T000000.000001Z", "deleted": 1, "until": 259200000001, "type": "directory",
+      "stamp": "19700101T000000.000001Z", "deleted_at": 0.000001, "expires_at": 259200.000001, "type": "directory",
       "bytes_with_replicas": 3072, "files_and_directories": 2}])"));
   const Json all = Json::parse(Run({"trash", "--all", "--json"}).out);
   EXPECT_EQ(all.at(0).at("user"), "somebody");
