@@ -244,14 +244,15 @@ class Run:
         return returncode if returncode >= 0 else 128 - returncode
 
     def obey(self):
-        """Without a terminal, the word `interrupt` on standard input is Ctrl-C. The end of the input says nothing."""
-        for line in sys.stdin.buffer:
-            if line == b"interrupt\n" and self.child is not None and self.child.poll() is None:
+        """Without a terminal, a word on standard input is Ctrl-C. The end of the input says nothing."""
+        # By its number: at the end of the program nobody may hold the lock of sys.stdin.
+        while os.read(0, 100):
+            if self.child is not None and self.child.poll() is None:
                 self.child.send_signal(signal.SIGINT)
 
     def submit(self):
         """Submits the job. Returns None, or the exit status if that is all."""
-        child = self.call([MILLRACE, *self.asked["words"], "--detach", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        child = self.call([MILLRACE, "run", "--detach", "--json", *self.asked["words"]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         pipeline = False
         for line in child.stderr:
             # A pipeline of jobs is driven from where it is submitted, and refuses to be left alone.
@@ -264,7 +265,7 @@ class Run:
         status = self.status(child.wait())
         if pipeline:
             self.unknown = True
-            return self.status(self.call([MILLRACE, *self.asked["words"], *(["--json"] if self.asked["json"] else [])], stdin=self.stdin()).wait())
+            return self.status(self.call([MILLRACE, "run", *(["--json"] if self.asked["json"] else []), *self.asked["words"]], stdin=self.stdin()).wait())
         if status == 0:
             self.job = json.loads(said)["job"]
         self.unknown = status > 128

@@ -82,10 +82,10 @@ class Words:
         self.words += [word] if joined else [word, value]
 
     def line(self, operands, *more):
-        """The words of `millrace run`, with other operands. They come last, after "--": they may begin with a dash."""
+        """The words after `millrace run`, with other operands. They come last, after "--": they may begin with a dash."""
         taken = set(self.operands)
         flags = [word for place, word in enumerate(self.words) if place not in taken and word not in ("--detach", "--json")]
-        return ["run", *flags, *more, "--", *operands]
+        return [*flags, *more, "--", *operands]
 
 
 def where(word, takes_cluster=True):
