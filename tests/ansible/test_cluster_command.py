@@ -2,6 +2,7 @@
 """deploy/cluster without machines and without a cloud. Programs of the directory stand_ins stand in for ssh, Ansible and millrace; that for ssh
 runs the other side's text here, in a directory of its own. What needs Ansible's packages is skipped, and said so, where they are not."""
 
+import contextlib
 import datetime
 import http.server
 import importlib.util
@@ -618,6 +619,173 @@ class CloudTest(CommandTest):
 
 def at(text):
     return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.timezone.utc)
+
+
+def load(*parts):
+    """A program of the tree as a module."""
+    spec = importlib.util.spec_from_file_location(parts[-1].removesuffix(".py"), os.path.join(ROOT, *parts))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+idle = load("deploy", "ansible", "roles", "idle", "files", "idle.py")
+MINUTE, AFTER = 60, 2 * 3600
+
+
+class IdleTest(unittest.TestCase):
+    """Looks every five minutes, in a time that the test drives."""
+
+    def setUp(self):
+        self.boot, self.uptime, self.state = "b1", 100.0, None
+
+    def look(self, minutes=5, **seen):
+        self.uptime += minutes * MINUTE
+        due, self.why, state = idle.decide(idle.Seen(self.boot, self.uptime, **{"live": 0, "mark": "m", **seen}), self.state, AFTER)
+        self.state = json.loads(json.dumps(state))  # as the file has it
+        return due
+
+    def idle_for(self, minutes):
+        """Looks until it is due, which has to be so at the first look after so many minutes without use."""
+        for passed in range(5, minutes + 10, 5):
+            self.assertEqual(self.look(), passed >= minutes, f"{passed} minutes: {self.why}")
+            if passed >= minutes:
+                return
+
+    def test_the_whole_time_passes_since_the_start(self):
+        self.uptime = 10 * AFTER
+        self.assertFalse(self.look())
+        self.assertIn("first look", self.why)
+        self.idle_for(120)
+        self.assertTrue(self.look(), "and at each look from then on, if it could not be stopped")
+
+    def test_a_restart_begins_anew(self):
+        self.look()
+        for _ in range(23):
+            self.assertFalse(self.look())
+        self.boot, self.uptime = "b2", 100.0
+        self.assertFalse(self.look())
+        self.idle_for(120)
+
+    def test_use(self):
+        for use in ({"live": 1}, {"mark": "other"}, {"connections": 1}):
+            with self.subTest(str(use)):
+                self.setUp()
+                self.look()
+                for _ in range(23):
+                    self.assertFalse(self.look())
+                self.assertFalse(self.look(**use))
+                if "mark" in use:  # and now nothing changes any more
+                    self.look(**use)
+                    for passed in range(10, 125, 5):
+                        self.assertEqual(self.look(**use), passed >= 120)
+                else:
+                    self.idle_for(120)
+
+    def test_a_master_that_does_not_answer_is_never_stopped(self):
+        self.look()
+        for _ in range(1000):
+            self.assertFalse(self.look(live=None, mark=None))
+        self.assertIn("does not answer", self.why)
+        # It is back, and what happened in between is not known.
+        self.assertFalse(self.look())
+        self.idle_for(120)
+
+    def test_the_clock_plays_no_part(self):
+        """A look has no time of day; what it has of one is only compared with what it was, and any change is use."""
+        self.look()
+        for _ in range(23):
+            self.look()
+        self.assertFalse(self.look(mark={"terminals": {"0": 1}}))
+        self.assertFalse(self.look(mark={"terminals": {"0": -5}}))
+
+    def test_a_state_that_makes_no_sense_is_no_state(self):
+        for state in (None, [], {}, {"boot": "b1"}, {"boot": "b1", "since": "x"}, {"boot": "b1", "since": 1e12, "mark": "m"}):
+            self.state = state
+            self.assertFalse(self.look(minutes=1000))
+            self.assertIn("first look", self.why)
+
+    def test_looks_that_were_missed(self):
+        self.look()
+        self.assertTrue(self.look(minutes=121), "nothing has changed in between")
+        self.setUp()
+        self.look()
+        self.assertFalse(self.look(minutes=1000, mark="other"))
+
+    def instance(self, name, role="worker", state="running", **more):
+        tags = {"Name": name, "millrace-role": role, **{key: value for key, value in more.items() if key.startswith("millrace-")}}
+        return {"InstanceId": f"i-{name}", "State": {"Name": state}, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+                **{key: value for key, value in more.items() if not key.startswith("millrace-")}}
+
+    def test_what_is_stopped(self):
+        master = self.instance("m", "master")
+        two, three, gone = self.instance("two"), self.instance("three", state="pending"), self.instance("gone", state="stopped", InstanceLifecycle="spot")
+        self.assertEqual(idle.plan([master, two, gone, three], "i-m"), (["i-two", "i-three"], None))
+        self.assertEqual(idle.plan([master], "i-m"), ([], None))
+        for instances, own, losers, expected in (([two], "i-m", (), "does not know this machine"), ([master, two], "i-two", (), "does not know this machine"),
+                                                 ([master, self.instance("s", InstanceLifecycle="spot")], "i-m", (), "s: spot machines"),
+                                                 ([master, self.instance("s", **{"millrace-market": "spot"})], "i-m", (), "s: spot machines"),
+                                                 ([master, self.instance("d", **{"millrace-instance-store": "data"})], "i-m", (), "d: blocks on instance store"),
+                                                 ([master, two], "i-m", ("two",), "two: blocks on instance store")):
+            others, why = idle.plan(instances, own, losers)
+            self.assertEqual(others, [])
+            self.assertIn(expected, why)
+        self.assertIsNone(idle.plan([master, self.instance("d", **{"millrace-instance-store": "shuffle"})], "i-m")[1])
+
+    def test_the_master_is_stopped_last_and_only_if_the_others_were(self):
+        calls = []
+
+        class Service:
+            def __init__(self, instances, fails=False):
+                self.instances, self.fails = instances, fails
+
+            def get_paginator(self, _):
+                return self
+
+            def paginate(self, Filters):
+                calls.append(Filters[0]["Values"])
+                return [{"Reservations": [{"Instances": [one]} for one in self.instances]}]
+
+            def stop_instances(self, InstanceIds):
+                calls.append(InstanceIds)
+                if self.fails:
+                    raise OSError("UnauthorizedOperation")
+        there = [self.instance("m", "master"), self.instance("two")]
+        settings = {"cluster": "demo", "losers": []}
+        with open(os.devnull, "w", encoding="utf-8") as null, contextlib.redirect_stdout(null):
+            self.assertEqual(idle.stop(settings, Service(there), "i-m")[1], True)
+        self.assertEqual(calls, [["demo"], ["i-two"], ["i-m"]])
+        calls.clear()
+        with self.assertRaises(OSError):
+            idle.stop(settings, Service(there, fails=True), "i-m")
+        self.assertEqual(calls, [["demo"], ["i-two"]])
+        calls.clear()
+        self.assertFalse(idle.stop(settings, Service([*there, self.instance("s", InstanceLifecycle="spot")]), "i-m")[1])
+        self.assertEqual(calls, [["demo"]])
+
+    def test_connections(self):
+        self.assertEqual(idle.connections_of(["sshd: admin@notty ", "sshd-session: ann@notty", "sshd: admin@pts/0", "sshd: /usr/sbin/sshd -D [listener]", "grep sshd: x@notty", ""]), 2)
+
+    def test_a_look_asks_millrace(self):
+        with tempfile.TemporaryDirectory() as place:
+            program = os.path.join(place, "millrace")
+            with open(program, "w", encoding="utf-8") as f:
+                f.write("""#!/bin/sh
+case "$*" in
+  "--tls x cluster status --json") echo '{"jobs":{"running":1,"waiting":2},"files":{"files":3},"blocks":{"blocks":4},"disks":{"used":5}}'; exit 4;;
+  "--tls x job list --last 1 --json") echo '[{"job":7,"state":"running","ended":null,"maps":{}}]';;
+  *) exit 2;;
+esac
+""")
+            os.chmod(program, 0o755)
+            seen = idle.look([program, "--tls", "x"])
+            self.assertEqual((seen.live, seen.mark["job"], seen.mark["used"]), (3, [[7, "running", None]], 5))
+            self.assertGreater(seen.uptime, 0)
+            for broken in ("#!/bin/sh\nexit 3\n", "#!/bin/sh\necho '{}'\n", "#!/bin/sh\necho nonsense\n"):
+                with open(program, "w", encoding="utf-8") as f:
+                    f.write(broken)
+                self.assertIsNone(idle.look([program]).live)
+            self.assertIsNone(idle.look([os.path.join(place, "none")]).live)
 
 
 class MoneyTest(unittest.TestCase):

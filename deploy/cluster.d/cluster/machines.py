@@ -38,7 +38,7 @@ It asks first, since jobs that run are cut off; --yes answers that. {MORE}
 
 {MORE}
 {EXIT}""",
-    "move-master": f"""Moves the master of a cluster on EC2 to another machine, with its database.
+    "move-master": f"""Moves the master of a cluster on EC2 to a new machine, with the volume that has its database. Jobs go on.
 
   deploy/cluster move-master -f FILE [--yes]
 
@@ -103,5 +103,5 @@ def start(cluster, rest):
 def move_master(cluster, rest):
     _of_cloud(cluster, "move-master")
     flags, rest = confirm.take(rest, "--yes")
-    confirm.need("This moves the master to another machine; the cluster is away meanwhile", flags["--yes"])
-    return cluster.play("move_master.yml", *rest)
+    confirm.need("This starts a new machine for the master, at the price of the one it has, and stops that one; the master is away meanwhile", flags["--yes"])
+    return cluster.play("move_master.yml", "-e", "millrace_price_accepted=true", *rest)

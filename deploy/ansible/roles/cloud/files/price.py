@@ -62,6 +62,12 @@ def root_disk(settings):
     return {"size": 20, "type": "gp3", **{name: value for name, value in (settings.get("millrace_root_disk") or {}).items() if value is not None}}
 
 
+def is_kept(entry, disk):
+    """Whether a volume outlives its machine: that of the database does unless the file says otherwise."""
+    use = disk.get("use") or ("database" if entry.get("role") == "master" else "data")
+    return use == "database" if disk.get("keep") is None else bool(disk["keep"])
+
+
 def types_of(entry):
     return entry.get("types") or [entry["type"]]
 
@@ -138,7 +144,7 @@ def answer(asked):
     for entry, number in asked["all"]:
         add_node(whole, entry, number, settings)
         for disk in entry.get("disks") or []:
-            if disk.get("keep", disk.get("use") == "database"):
+            if is_kept(entry, disk):
                 kept.add(of_disk(disk, settings.get("millrace_volume_prices")))
     for kind in asked.get("beyond", []):
         whole.add([(kind, price_of(settings.get("millrace_prices"), kind))])
