@@ -165,7 +165,7 @@ def answer(asked):
     over = budget is not None and month > budget
     if budget is not None:
         text += f" The cluster is {share(month, budget, bool(whole.unknown))}{'' if not over else ', beyond it'}."
-    text += " By the tables millrace_prices and millrace_volume_prices; root disks, public addresses and the NAT gateway are in it, traffic is not in it."
+    text += " By the tables millrace_prices and millrace_volume_prices; root disks, public addresses and a NAT gateway are in it, traffic is not in it."
     return {"text": text, "hour": new.hour, "whole_hour": whole.hour, "whole_month": month, "unknown": sorted(new.unknown), "over_budget": over}
 
 
