@@ -275,12 +275,26 @@ class SubmitTest(CommandTest):
     def test_an_interrupt_in_a_pipe_kills_the_job(self):
         self.write("here/data", "1")
         process, out = self.started("slow", "data", "--fetch", "result")
-        process.send_signal(signal.SIGINT)
+        # To all of its group, as Ctrl-C goes from a shell.
+        os.killpg(process.pid, signal.SIGINT)
         status, said = self.end(process, out)
         self.assertEqual(status, 130, said)
         self.assertIn("killed", said)
         self.assertEqual(self.in_the_cluster(), [])
         self.assertEqual(os.listdir(self.path("here")), ["data"])
+
+    def test_an_interrupt_while_data_goes_there_leaves_nothing(self):
+        self.write("here/data", b"x" * 5_000_000)
+        # A file system that takes nothing, and says so when it is asked to.
+        os.remove(self.path("programs", "millrace"))
+        self.write("programs/millrace", f"#!/bin/sh\ncase \"$1 $2\" in 'fs put') echo ' runs'; exec sleep 1000;; esac\nexec {os.path.join(STAND_INS, 'millrace')} \"$@\"\n".replace("echo ' runs'", "echo ' runs' >&2"), 0o755)
+        process, out = self.started("wordcount", "data", "-o", "/out/a")
+        os.killpg(process.pid, signal.SIGINT)
+        status, said = self.end(process, out)
+        self.assertEqual(status, 1, said)
+        self.assertIn("interrupted while it was brought there; nothing stays", said)
+        self.assertEqual(self.in_the_cluster(), [])
+        self.assertEqual(self.calls("millrace")[-1][:2], ["fs", "rm"])
 
     def test_an_interrupt_at_a_terminal_is_the_other_sides(self):
         self.write("here/data", "1")
@@ -297,7 +311,7 @@ class SubmitTest(CommandTest):
         process, out = self.started("slow", "data", "-o", "/out/a")
         # The process that waits for the end waits for another Ctrl-C, as the job `slow` does.
         os.remove(self.path("waiting"))
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
         status, said = self.end(process, out)
         self.assertEqual(status, 1, said)
         self.assertEqual(len(self.in_the_cluster()), 1)

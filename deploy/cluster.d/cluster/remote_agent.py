@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -86,6 +87,38 @@ def own_directory(path):
     if not os.path.isdir(path) or os.path.islink(path) or about.st_uid != os.getuid():
         raise Refused(f"{path} is not a directory of this account")
     os.chmod(path, 0o700)
+
+
+def feed(process, source):
+    """Gives a process its standard input, and waits for its end. It may take long about both: if the connection ends meanwhile, Refused."""
+    gone = select.POLLHUP | select.POLLRDHUP | select.POLLERR
+    to, end = process.stdin.fileno(), os.pidfd_open(process.pid)
+    try:
+        os.set_blocking(to, False)
+        for piece in source:
+            while piece:
+                for fd, _ in wait_for((to, select.POLLOUT), (0, gone)):
+                    if fd == 0:
+                        raise Refused("the connection ended")
+                    try:
+                        piece = piece[os.write(to, piece):]
+                    except BlockingIOError:
+                        pass
+        process.stdin.close()
+        while end not in (ready := [fd for fd, _ in wait_for((end, select.POLLIN), (0, gone))]):
+            if ready:
+                raise Refused("the connection ended")
+    except BrokenPipeError:
+        process.wait()  # its status says more
+    finally:
+        os.close(end)
+
+
+def wait_for(*what):
+    poll = select.poll()
+    for fd, events in what:
+        poll.register(fd, events)
+    return poll.poll()
 
 
 class Programs:
@@ -160,16 +193,14 @@ class Uploads:
             self.make(f"{target}/{directory}" if directory else target)
         for name, size in one["files"]:
             path = f"{target}/{name}" if name else target
-            with subprocess.Popen([MILLRACE, "fs", "put", "--progress=none", "-", path], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as put:
-                try:
-                    for piece in pieces(stream, size):
-                        put.stdin.write(piece)
-                    put.stdin.close()
-                except BrokenPipeError:
-                    pass  # its status says more
-                except BaseException:
-                    put.kill()  # what has not all come must not be stored
-                    raise
+            put = subprocess.Popen([MILLRACE, "fs", "put", "--progress=none", "-", path], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            try:
+                feed(put, pieces(stream, size))
+            except BaseException:
+                put.kill()  # what has not all come must not be stored
+                raise
+            finally:
+                put.wait()
             if put.returncode != 0:
                 raise Refused(f"{path} could not be stored in the cluster's file system")
         final = self.place(number, one, False)

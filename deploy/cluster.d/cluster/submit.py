@@ -113,8 +113,10 @@ class Link:
         options = ["-tt"] if terminal else ["-T"]
         pipe = None if terminal else subprocess.PIPE
         out = subprocess.PIPE if asked["do"] != "run" else None
-        # Without a terminal Ctrl-C is not for ssh: the other side is told of it.
-        self.process = subprocess.Popen([*cluster.node(options=options), command], stdin=pipe, stdout=out, start_new_session=not terminal)
+        # Without a terminal there Ctrl-C is not for ssh: the other side is told of it. ssh leaves the signal ignored, and may still ask for a
+        # passphrase at the terminal here.
+        ignored = None if terminal else lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.process = subprocess.Popen([*cluster.node(options=options), command], stdin=pipe, stdout=out, preexec_fn=ignored)
 
     def tell(self, about):
         self.process.stdin.write((json.dumps(about) + "\n").encode())

@@ -3,8 +3,9 @@
 
   deploy/cluster tunnel -f FILE [-l ACCOUNT] [--port PORT] [--pages-port PORT]
 
-`millrace` here reaches the master through it, and what to set for that is printed: it lists, submits bundled jobs, watches and kills. Bytes of
-files go between a program and the workers, which the tunnel does not reach: use `deploy/cluster submit` and `deploy/cluster ssh` for them.
+`millrace` here reaches the master through it, and what to set for that is printed: it lists jobs, nodes and files, watches, and kills. Bytes of
+files go between a program and the workers, which the tunnel does not reach; a job that is submitted has such bytes, too. Use
+`deploy/cluster submit` and `deploy/cluster ssh` for them.
 If millrace_master_options has health.listen, its pages are there for a browser, too. Without ports, free ones are taken.
 Exit status: 0 ended by Ctrl-C; 1 it failed; 2 wrong usage; 3 the master cannot be reached.
 """
