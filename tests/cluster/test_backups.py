@@ -260,6 +260,23 @@ class BackupsTest(unittest.TestCase):
             self.assertEqual(self.jobs(cluster)[again]["state"], "lost", "it outlives a restart")
             self.assertIn("database-doubt", self.codes(cluster))
 
+    def test_the_audit_log_tells_of_lost_jobs(self):
+        with Cluster(workers=1, settings=FAST) as cluster:
+            cluster.stop_master()
+            cluster.settings = [*FAST, f"audit.log={cluster.path('audit.log')}"]
+            cluster.start_master()
+            backups = cluster.path("backups")
+            kept = self.submit(cluster, "kept")
+            cluster.run("job", "wait", str(kept))
+            cluster.run("master", "backup", backups)
+            ended = self.submit(cluster, "ended", "1ms", "--name", "of the night")
+            cluster.run("job", "wait", str(ended))
+            self.restore(cluster, backups)
+            jobs = self.jobs(cluster)
+            self.assertEqual({number: job["state"] for number, job in jobs.items()}, {kept: "succeeded", ended: "lost"})
+            self.assertIn("the audit log has its submission, at 2", jobs[ended]["reason"])
+            self.assertEqual(jobs[ended]["name"], "of the night")
+
 
 if __name__ == "__main__":
     unittest.main()
