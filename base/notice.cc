@@ -24,6 +24,8 @@ constexpr std::array kKinds = {
     NoticeKind{NoticeCode::kAccessFile, "access-file", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kAuditLog, "audit-log", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kDatabaseDoubt, "database-doubt", NoticeLevel::kWarning},
+    NoticeKind{NoticeCode::kBackupAge, "backup-age", NoticeLevel::kWarning},
+    NoticeKind{NoticeCode::kBackupCopy, "backup-copy", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kNodeLost, "node-lost", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kNodeLeaving, "node-leaving", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kNodeAvoided, "node-avoided", NoticeLevel::kWarning},

@@ -39,6 +39,8 @@ enum class NoticeCode : std::uint8_t {
   kAccessFile,
   kAuditLog,
   kDatabaseDoubt,
+  kBackupAge,
+  kBackupCopy,
   kNodeLost,
   kNodeLeaving,
   kNodeAvoided,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <ctime>
 #include <limits>
 #include <span>
 
@@ -97,6 +98,15 @@ std::string FormatBytes(std::uint64_t bytes) {
   // From 1023.95 on, the number would be printed as 1024.0 of the smaller unit.
   for (; number >= (name == 0 ? 1024.0 : 1023.95); ++name) number /= 1024;
   return OneDecimal(number, kNames[name]);
+}
+
+std::string FormatUtc(Micros time) {
+  const std::time_t seconds = time / kSecond;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[64];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return {text, size};
 }
 
 }  // namespace millrace

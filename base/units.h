@@ -18,5 +18,6 @@ namespace millrace {
 // kInvalid for anything else.
 [[nodiscard]] Result<Micros> ParseDuration(std::string_view text);
 [[nodiscard]] std::string FormatBytes(std::uint64_t bytes);  // "1.5 GiB", "12 B"
+[[nodiscard]] std::string FormatUtc(Micros time);            // since the epoch: "2026-01-31 12:00:00"
 
 }  // namespace millrace

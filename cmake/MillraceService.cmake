@@ -44,7 +44,10 @@ foreach(daemon master worker)
   install(FILES ${PROJECT_BINARY_DIR}/install/millrace-${daemon}.service COMPONENT runtime DESTINATION lib/systemd/system)
   install(FILES deploy/systemd/${daemon}.toml COMPONENT runtime DESTINATION ${settings})
 endforeach()
-install(FILES deploy/systemd/access.toml COMPONENT runtime DESTINATION ${settings})
+configure_file(deploy/systemd/millrace-backup.service.in ${PROJECT_BINARY_DIR}/install/millrace-backup.service @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/install/millrace-backup.service deploy/systemd/millrace-backup.timer COMPONENT runtime
+        DESTINATION lib/systemd/system)
+install(FILES deploy/systemd/access.toml deploy/systemd/backup.env COMPONENT runtime DESTINATION ${settings})
 
 # Debian's form of a changelog names this version and sends the reader to CHANGELOG.md. The time is that of
 # SOURCE_DATE_EPOCH where it is set, so that the same tree makes the same package.

@@ -21,6 +21,7 @@
 #include "master/cluster/lineage.h"
 #include "master/control/cluster_record.h"
 #include "master/control/master_config.h"
+#include "master/database_contents.h"
 #include "master/jobs/job_record.h"
 #include "master/master_main.h"
 
@@ -146,10 +147,28 @@ void Tell(const std::string& database, const RepairFacts& facts, const Holdings&
   }
 }
 
+int Verify(const std::string& verb, const std::string& directory, const console::Console& console) {
+  DatabaseContents contents;
+  const Result<BackupFacts> facts = VerifyBackup(directory, [&contents](const KeyValueStore& store) {
+    MILLRACE_ASSIGN(contents, ReadAllOf(store));
+    return Status::Ok();
+  });
+  if (!facts.ok()) return Fail(verb, facts.status());
+  console::Printer(console) << fmt::format(
+      "{} has a whole backup of cluster {}, made {} UTC, up to operation {}, {}: {} files with {} in {} directories, "
+      "{} "
+      "jobs ({} live) with {} attempts, {} nodes\n",
+      directory, contents.cluster, FormatUtc(facts->made), facts->operations, FormatBytes(facts->bytes),
+      contents.usage.files, FormatBytes(contents.usage.bytes), contents.usage.directories, contents.jobs,
+      contents.live_jobs, contents.attempts, contents.nodes);
+  return 0;
+}
+
 }  // namespace
 
 int RunRestore(const std::vector<std::string>& args, const console::Console& console) {
   const std::string verb = "master restore";
+  bool verify = false;
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   console::Arguments arguments(
@@ -157,8 +176,13 @@ int RunRestore(const std::vector<std::string>& args, const console::Console& con
       "Makes a master's database from the latest backup in DIRECTORY. It refuses to replace an "
       "existing database.");
   arguments.Settings(&options);
+  arguments.Flag("--verify", &verify,
+                 "restore nothing: check every byte of the latest backup, and that a master could start with it");
+  arguments.Example("--config /etc/millrace/master.toml /var/lib/millrace/backup");
+  arguments.Example("--verify /var/lib/millrace/backup");
   if (const auto exit = arguments.Parse(args, console, 1, 1)) return *exit;
   const std::string& directory = arguments.operands()[0];
+  if (verify) return Verify(verb, directory, console);
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
   if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
@@ -169,9 +193,17 @@ int RunRestore(const std::vector<std::string>& args, const console::Console& con
                        "where it ends, and takes it with --yes; move it away to restore " +
                        directory + " all the same"));
   }
-  const Result<std::uint64_t> end = RestoreRocksStore(directory, database, NoteOf(DoubtCause::kRestored));
-  if (!end.ok()) return Fail(verb, end.status());
-  console::Printer(console) << database << " is restored up to operation " << std::to_string(*end) << "\n";
+  const Result<BackupFacts> facts = RestoreRocksStore(directory, database, [](const BackupFacts& backup) {
+    WriteBatch note = NoteOf(DoubtCause::kRestored);
+    StoreKnownUntil(backup.made, &note);
+    return note;
+  });
+  if (!facts.ok()) return Fail(verb, facts.status());
+  for (const std::string& damaged : facts->damaged) {
+    std::cerr << "millrace: " << verb << ": a later backup is damaged, and was passed over: " << damaged << "\n";
+  }
+  console::Printer(console) << database << " is restored up to operation " << std::to_string(facts->operations)
+                            << ", from the backup of " << FormatUtc(facts->made) << " UTC\n";
   return 0;
 }
 

@@ -50,7 +50,7 @@ class BackupRunner {
   ~BackupRunner();  // waits for the backup under way
 
   // Does what RocksStore::BackUp does. Rejects with kBusy while another backup is under way.
-  [[nodiscard]] kj::Promise<BackupFacts> Run(const std::string& directory);
+  [[nodiscard]] kj::Promise<BackupFacts> Run(const std::string& directory, const BackupPlan& plan);
 
  private:
   RocksStore& store_;
@@ -64,16 +64,16 @@ BackupRunner::~BackupRunner() {
   if (thread_.joinable()) thread_.join();
 }
 
-kj::Promise<BackupFacts> BackupRunner::Run(const std::string& directory) {
+kj::Promise<BackupFacts> BackupRunner::Run(const std::string& directory, const BackupPlan& plan) {
   if (std::exchange(under_way_, true)) {
     return rpc::ToException(Busy("back up to " + directory + ": another backup is under way; wait for its end"));
   }
   if (thread_.joinable()) thread_.join();
   auto answer = kj::newPromiseAndFulfiller<BackupFacts>();
   fulfiller_ = kj::mv(answer.fulfiller);
-  Result<std::jthread> started = StartThread([this, directory] {
+  Result<std::jthread> started = StartThread([this, directory, plan] {
     NameThread("backup");
-    mailbox_.Post([this, done = store_.BackUp(directory)] {
+    mailbox_.Post([this, done = store_.BackUp(directory, plan)] {
       under_way_ = false;
       if (done.ok()) return fulfiller_->fulfill(kj::cp(*done));
       fulfiller_->reject(rpc::ToException(done.status()));
@@ -194,7 +194,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                             SeedFromSystem,
                                             log,
                                             config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
-                                            [&backups](const std::string& directory) { return backups.Run(directory); },
+                                            [&backups](const std::string& directory, const BackupPlan& plan) {
+                                              return backups.Run(directory, plan);
+                                            },
                                             [&]() -> Result<Room> {
                                               MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
                                               return Room{free, store->room_needed()};

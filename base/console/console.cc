@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace millrace::console {
 namespace {
@@ -75,14 +75,6 @@ std::string Right(std::string_view text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
 }
 
-std::string FormatTime(Micros time) {
-  if (time == 0) return "-";
-  const std::time_t seconds = time / kSecond;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[64];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return {text, size};
-}
+std::string FormatTime(Micros time) { return time == 0 ? "-" : FormatUtc(time); }
 
 }  // namespace millrace::console

@@ -114,7 +114,9 @@ class Mirror final : public MirroredStore {
               const std::function<bool(std::string_view, std::string_view)>& visit) const override {
     return first_->Scan(prefix, from, visit);
   }
-  Result<BackupFacts> BackUp(const std::string& directory) override { return first_->BackUp(directory); }
+  Result<BackupFacts> BackUp(const std::string& directory, const BackupPlan& plan) override {
+    return first_->BackUp(directory, plan);
+  }
   std::uint64_t room_needed() const override { return first_->room_needed(); }
   std::uint64_t last_operation() const override { return first_->last_operation(); }
   Status CopyTo(const std::string& directory) override { return first_->CopyTo(directory); }

@@ -49,7 +49,7 @@ struct Digest {
 };
 // Reads the whole store, and so finds all detectable damage.
 [[nodiscard]] Result<Digest> DigestOf(const KeyValueStore& store);
-[[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory);
+[[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory, const BackupPlan& plan);
 // Renames the directory or file to a name that does not exist yet, and returns that name: "<directory>.damaged-1".
 [[nodiscard]] Result<std::string> MoveAside(const std::string& directory);
 // Returns a store without lock and mark, for inspection.

@@ -87,9 +87,9 @@ class StoreOnDisk final : public RocksStore {
     return mark_->Raise(db_->GetLatestSequenceNumber());
   }
 
-  Result<BackupFacts> BackUp(const std::string& directory) override {
+  Result<BackupFacts> BackUp(const std::string& directory, const BackupPlan& plan) override {
     const std::shared_lock lock(db_mutex_), over_lock(over_mutex_);
-    if (room_needed_ == 0 && laid_over_.empty()) return rocks::BackUp(*db_, directory);
+    if (room_needed_ == 0 && laid_over_.empty()) return rocks::BackUp(*db_, directory, plan);
     return NoSpace("back up database " + directory_ + ": its disk is full, and it is open for reading only; make room");
   }
 

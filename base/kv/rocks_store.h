@@ -12,7 +12,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/kv/key_value_store.h"
 #include "base/kv/log_reader.h"
 #include "base/kv/spare_log.h"
@@ -29,17 +31,34 @@ namespace rocks {
 // cannot be read. Changes nothing.
 [[nodiscard]] Result<std::optional<std::string>> ReadFromRocksStore(const std::string& directory, std::string_view key);
 
+struct BackupPlan {
+  std::string owner;       // the id of the cluster whose store it is; empty: unknown
+  std::uint64_t keep = 0;  // how many sealed backups of this owner are kept, the new one included; 0: all
+};
+
 struct BackupFacts {
   std::uint64_t operations = 0;  // the last operation that the backup is sure to have
   std::uint64_t bytes = 0;       // the size of the backup, including files shared with earlier ones
+  Micros made = 0;               // when it was begun, since the epoch, in whole seconds
+  std::uint64_t removed = 0;     // how many older backups were removed (BackupPlan::keep)
+  std::string owner;             // as in BackupPlan; empty if there is no seal
+  // Later backups in the directory that are damaged, one line each: they were passed over.
+  std::vector<std::string> damaged;
 };
 
 class RocksStore : public KeyValueStore, public SpareRoom {
  public:
   // Adds a backup of the whole store to `directory`, which is made if need be. The directory may hold earlier backups;
   // their files are not copied again. The backup is on disk when this returns. Reads and writes may continue meanwhile.
-  // Returns kNoSpace while the store is not open for writing.
-  [[nodiscard]] virtual Result<BackupFacts> BackUp(const std::string& directory) = 0;
+  // Returns kNoSpace while the store is not open for writing, and kInvalid if the directory has backups of another
+  // owner.
+  //
+  // A backup is complete once its seal is there (`<directory>/seal/<number>`), which is written last. If
+  // BackupPlan::keep is set, every byte of the new backup is then checked, and the oldest sealed ones of this owner are
+  // removed. Nothing else in the directory is touched. If the new one is damaged, kCorrupt is returned and none is
+  // removed.
+  [[nodiscard]] virtual Result<BackupFacts> BackUp(const std::string& directory, const BackupPlan& plan) = 0;
+  [[nodiscard]] Result<BackupFacts> BackUp(const std::string& directory) { return BackUp(directory, BackupPlan()); }
   // Returns the free bytes that the disk must have before the store can be opened for writing, or 0 if it is open for
   // writing.
   [[nodiscard]] virtual std::uint64_t room_needed() const = 0;
@@ -66,11 +85,17 @@ class RocksStore : public KeyValueStore, public SpareRoom {
                                                                  RoomProbe free = FreeBytes,
                                                                  std::uint64_t spare_bytes = 0);
 
-// Makes a database in `directory` from the latest of the backups. Returns the last operation in the backup, or kExists
-// if there is a database already. A mark that another database left is replaced. `note` holds changes that are added to
-// the restored database before it appears.
-[[nodiscard]] Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory,
-                                                      const WriteBatch& note = {});
+// Returns the changes that are added to a restored database before it appears.
+using NoteOfBackup = std::function<WriteBatch(const BackupFacts&)>;
+// Makes a database in `directory` from the latest of the backups that is not damaged. Returns what that backup has, or
+// kExists if there is a database already. A mark that another database left is replaced.
+[[nodiscard]] Result<BackupFacts> RestoreRocksStore(const std::string& backup, const std::string& directory,
+                                                    const NoteOfBackup& note = nullptr);
+// Checks every byte of the latest backup, and shows its contents to `look` without restoring it. Changes nothing.
+// Returns kCorrupt, which names what is damaged, if any byte is not as it was written, if a file is missing, or if a
+// later backup than the one that can be read has been damaged or was not finished; kNotFound if there is no backup.
+[[nodiscard]] Result<BackupFacts> VerifyBackup(const std::string& backup,
+                                               const std::function<Status(const KeyValueStore&)>& look);
 
 struct RepairFacts {
   std::string problem;             // the reason why the database cannot be opened as it is; empty if it can

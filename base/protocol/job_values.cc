@@ -17,6 +17,8 @@ std::string_view ToString(JobState state) {
       return "failed";
     case JobState::kKilled:
       return "killed";
+    case JobState::kLost:
+      return "lost";
   }
   return "unknown";
 }

@@ -65,7 +65,7 @@ struct JobRequest : JobTerms {
   return PoolOf(request.pool, request.owner);
 }
 
-enum class JobState : std::uint8_t { kWaiting = 0, kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4 };
+enum class JobState : std::uint8_t { kWaiting = 0, kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4, kLost = 5 };
 [[nodiscard]] std::string_view ToString(JobState state);
 [[nodiscard]] inline bool Ended(JobState state) { return state >= JobState::kSucceeded; }
 

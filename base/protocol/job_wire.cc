@@ -70,9 +70,18 @@ constexpr auto kAttemptStatusFields = [](auto& message, auto& status) {
 
 }  // namespace
 
-JobStatus FromWire(master::wire::JobStatus::Reader in) { return ReadMessage<JobStatus>(in, kJobStatusFields); }
+// A client of an earlier version takes a lost job for a killed one: it does not know the state, and would wait.
+JobStatus FromWire(master::wire::JobStatus::Reader in) {
+  JobStatus status = ReadMessage<JobStatus>(in, kJobStatusFields);
+  if (in.getLost()) status.state = JobState::kLost;
+  return status;
+}
 void ToWire(const JobStatus& status, master::wire::JobStatus::Builder out) {
-  WriteMessage(status, out, kJobStatusFields);
+  JobStatus told = status;
+  const bool lost = status.state == JobState::kLost;
+  if (lost) told.state = JobState::kKilled;
+  WriteMessage(told, out, kJobStatusFields);
+  out.setLost(lost);
 }
 
 AttemptStatus FromWire(master::wire::AttemptStatus::Reader in) {

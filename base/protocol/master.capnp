@@ -24,8 +24,10 @@ interface Master extends(N.NameProvider) {
   setScheduler @6 (name :Text) -> ();
   # `name` is a name with parts, such as "fair+delay+ccs". Returns when the change is on disk.
   showScheduler @7 () -> (view :SchedulerView);
-  backUp @8 (directory :Text) -> (operations :UInt64, bytes :UInt64);
-  # Adds a backup of the database, as it is now, to a directory of the master's machine. Returns when it is on disk.
+  backUp @8 (directory :Text, keep :UInt32) -> (operations :UInt64, bytes :UInt64, removed :UInt64, keeps :Bool);
+  # Adds a backup of the database, as it is now, to a directory of the master's machine. Returns when it is on disk. Unless
+  # `keep` is 0, removes the oldest backups of this cluster but for that many; `removed` says how many. `keeps` is false from a
+  # master that does not know `keep`.
   unknownBlocks @9 (node :UInt32, after :UInt64, limit :UInt32) -> (blocks :List(T.Block), more :Bool);
   # Returns the blocks on this node that belong to no file, after id `after`, by rising id.
   discardUnknown @10 (node :UInt32) -> (blocks :UInt64);
@@ -45,6 +47,9 @@ interface Master extends(N.NameProvider) {
   # Says of each of these nodes whether it may be taken away for good (master/cluster/clearance.h). `yes` stays true until somebody
   # takes the node back into use, or the database is found to be in doubt, also for a master that starts anew. `others` counts the
   # nodes in use, and `away` those that would be if they were not lost.
+  backUpCopied @17 (directory :Text, problem :Text) -> ();
+  # Says that what is in this directory of backups was copied elsewhere, or, unless `problem` is empty, why it was not. Returns
+  # when that is on disk.
 }
 
 enum GoState { unknown @0; lost @1; inUse @2; held @3; blocks @4; tasks @5; outputs @6; yes @7; doubt @8; }
@@ -117,12 +122,23 @@ struct ClusterStatus {
   faultCodes @33 :List(Text);  # of the lines above, in their order (base/notice.h)
   warningCodes @34 :List(Text);
   warningRisks @35 :List(Bool);  # whether the warning is of something that one failure more would turn into a fault
+  backup @36 :BackupStatus;    # of the last backup of the database that the master knows of; null: of none
 
   struct WorkerRelease {       # base/release.h
     version @0 :Text;
     protocol @1 :UInt32;
     nodes @2 :UInt32;          # live ones
   }
+}
+
+struct BackupStatus {
+  made @0 :Int64;              # microseconds since the epoch, as is the next time
+  ageMillis @1 :UInt64;
+  directory @2 :Text;          # of the master's machine
+  operations @3 :UInt64;       # up to which operation of the database it goes
+  bytes @4 :UInt64;
+  copied @5 :Int64;            # when a copy of the directory was last made or tried; 0: never
+  copyProblem @6 :Text;        # why that failed; empty: it did not
 }
 
 # What the active scheduler says of itself (schedulers/core/policy_view.h).
@@ -413,6 +429,7 @@ struct JobStatus {
   leftOut @25 :List(LeftOutMap);  # the first of these
   recordsLeftOut @26 :UInt32;
   leftOutRecords @27 :List(LeftOutRecord);  # the first of these
+  lost @28 :Bool;              # the database that knew the job was lost; `state` is then `killed`
 }
 
 struct LeftOutMap {

@@ -49,6 +49,33 @@ void AddOwnCertificate(job::ClusterStatus* status) {
     status->warnings.push_back({std::string(notice.name()), std::string(NameOf(notice.level())), notice.line});
 }
 
+// null if the master knows of no backup.
+Json BackupToJson(const job::ClusterStatus& status) {
+  if (!status.backup) return nullptr;
+  const job::ClusterStatus::Backup& backup = *status.backup;
+  Json copy = nullptr;
+  if (backup.copied != 0) {
+    copy = {{"at_ms", backup.copied / kMillisecond}, {"ok", backup.copy_problem.empty()}};
+    if (!backup.copy_problem.empty()) copy["problem"] = backup.copy_problem;
+  }
+  return {{"made_ms", backup.made / kMillisecond},
+          {"age_ms", backup.age / kMillisecond},
+          {"directory", backup.directory},
+          {"operations", backup.operations},
+          {"bytes", backup.bytes},
+          {"copy", copy}};
+}
+
+std::string BackupText(const job::ClusterStatus& status) {
+  if (!status.backup) return "none is known";
+  const job::ClusterStatus::Backup& backup = *status.backup;
+  return FormatDuration(backup.age / kSecond * kSecond) + " ago, in " + Printable(backup.directory) + ", " +
+         FormatBytes(backup.bytes) +
+         (backup.copied == 0            ? ", not copied elsewhere by `master backup`"
+          : backup.copy_problem.empty() ? ", copied"
+                                        : ", NOT copied");
+}
+
 Json ToJson(const job::ClusterStatus& status) {
   Json workers = Json::array();
   for (const auto& worker : status.workers) {
@@ -87,7 +114,8 @@ Json ToJson(const job::ClusterStatus& status) {
             {"short_of_nodes", status.short_of_nodes},
             {"single_replica", status.single_replica},
             {"corrupt_replicas", status.corrupt_replicas}}},
-          {"jobs", {{"running", status.jobs_running}, {"waiting", status.jobs_waiting}}}};
+          {"jobs", {{"running", status.jobs_running}, {"waiting", status.jobs_waiting}}},
+          {"backup", BackupToJson(status)}};
 }
 
 std::string NodesText(const job::ClusterStatus& status) {
@@ -138,6 +166,7 @@ void Show(const job::ClusterStatus& status, Printer& out) {
                      std::to_string(status.single_replica) + " with a single replica; " +
                      std::to_string(status.corrupt_replicas) + " corrupt replicas");
   line("jobs", std::to_string(status.jobs_running) + " running, " + std::to_string(status.jobs_waiting) + " waiting");
+  line("backup", BackupText(status));
   const auto show = [&line](const job::ClusterStatus::Notice& notice) {
     const bool risk = notice.level == NameOf(NoticeLevel::kRisk), fault = notice.level == NameOf(NoticeLevel::kFault);
     line(fault  ? "FAULT"

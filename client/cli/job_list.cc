@@ -21,8 +21,8 @@ namespace {
 using console::Printer;
 using Json = nlohmann::ordered_json;
 
-constexpr JobState kStates[] = {JobState::kWaiting, JobState::kRunning, JobState::kSucceeded, JobState::kFailed,
-                                JobState::kKilled};
+constexpr JobState kStates[] = {JobState::kWaiting, JobState::kRunning, JobState::kSucceeded,
+                                JobState::kFailed,  JobState::kKilled,  JobState::kLost};
 
 // Returns the reason why the job has no more slots of the first kind that it could use.
 std::string FirstWait(const JobStatus& status, const Waits& waits) {
@@ -174,7 +174,7 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   arguments.Text("--user", &wanted.filter.user, "only jobs of this user");
   arguments.Text("--pool", &wanted.filter.pool, "only jobs of this pool");
   arguments.Text("--state", &wanted.filter.state,
-                 "only jobs in this state: waiting, running, succeeded, failed, killed");
+                 "only jobs in this state: waiting, running, succeeded, failed, killed, lost");
   arguments.Text("--name", &wanted.filter.name, "only jobs whose names contain this");
   arguments.Text("--since", &wanted.since, "only jobs that were submitted or ended in the last TIME, such as 2h");
   arguments.Integer("--last", &wanted.last, 1, 1'000'000, "only the last N");

@@ -314,13 +314,23 @@ Status JobClient::ForgetNodes(const std::vector<NodeId>& nodes, bool force) {
   });
 }
 
-Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory) {
+Status JobClient::NoteBackupCopy(const std::string& directory, const std::string& problem) {
+  return Ask("tell the master of the copy", [&](Master::Client master) {
+    auto call = master.backUpCopiedRequest();
+    call.setDirectory(directory);
+    call.setProblem(problem);
+    return call.send().ignoreResult();
+  });
+}
+
+Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory, std::uint32_t keep) {
   MasterBackup backup;
   MILLRACE_TRY(Ask("back up the master", [&](Master::Client master) {
     auto call = master.backUpRequest();
     call.setDirectory(directory);
+    call.setKeep(keep);
     return call.send().then([&backup](capnp::Response<Master::BackUpResults>&& answer) {
-      backup = {answer.getOperations(), answer.getBytes()};
+      backup = {answer.getOperations(), answer.getBytes(), answer.getRemoved(), answer.getKeeps()};
     });
   }));
   return backup;

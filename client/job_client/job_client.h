@@ -56,7 +56,10 @@ class JobClient {
   Status ForgetNodes(const std::vector<NodeId>& nodes, bool force);
 
   // Backs up the master's database to a directory of the master's machine.
-  Result<MasterBackup> BackUpMaster(const std::string& directory);
+  // Keeps only the last `keep` backups of the cluster in the directory; 0: all.
+  Result<MasterBackup> BackUpMaster(const std::string& directory, std::uint32_t keep = 0);
+  // Tells the master that the backups in the directory were copied elsewhere, or, if `problem` is not empty, why not.
+  Status NoteBackupCopy(const std::string& directory, const std::string& problem);
   // Gives `sink` the blocks on the node that no file has, by rising id.
   Status UnknownBlocks(NodeId node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink);
   // Allows the node's unknown blocks to go to its trash, however many they are. Returns their number.

@@ -122,11 +122,21 @@ struct ClusterStatus {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, short_of_nodes = 0, single_replica = 0,
                 corrupt_replicas = 0;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;
+  struct Backup {
+    Micros made = 0, age = 0;
+    std::string directory;  // of the master's machine
+    std::uint64_t operations = 0, bytes = 0;
+    Micros copied = 0;         // when a copy was last made or tried; 0: never
+    std::string copy_problem;  // why that failed; empty: it did not
+  };
+  std::optional<Backup> backup;  // the last one; none: the master knows of none
 };
 
 struct MasterBackup {
   std::uint64_t operations = 0;  // the operations up to which the backup goes
   std::uint64_t bytes = 0;
+  std::uint64_t removed = 0;  // how many older backups were removed
+  bool keeps = false;         // false: the master is too old to remove any
 };
 
 // The scheduler in force, as it describes itself.

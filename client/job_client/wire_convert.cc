@@ -117,6 +117,11 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.corrupt_replicas = in.getCorruptReplicas();
   out.jobs_running = in.getJobsRunning();
   out.jobs_waiting = in.getJobsWaiting();
+  if (in.hasBackup()) {
+    const auto backup = in.getBackup();
+    out.backup = {{backup.getMade(), static_cast<Micros>(backup.getAgeMillis()) * kMillisecond, backup.getDirectory(),
+                   backup.getOperations(), backup.getBytes(), backup.getCopied(), backup.getCopyProblem()}};
+  }
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include "master/cluster/lineage.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ std::string_view InWords(DoubtCause cause) {
   }
   return "";
 }
+
+constexpr std::string_view kKnownUntil = "time";
 
 constexpr std::string_view kLives = "lives";
 constexpr std::string_view kLastNumber = "moment";
@@ -83,6 +86,20 @@ bool Lineage::Has(const Moment& moment) const {
   if (moment.life == now_.life) return moment.number <= now_.number;
   const auto life = std::ranges::find(ended_, moment.life, &Moment::life);
   return life != ended_.end() && moment.number <= life->number;
+}
+
+void StoreKnownUntil(Micros time, WriteBatch* batch) {
+  batch->Put(std::string(kKnownUntil), KeyNumber(static_cast<std::uint64_t>(std::max<Micros>(0, time))));
+}
+
+Result<Micros> ReadKnownUntil(const KeyValueStore& store) {
+  MILLRACE_ASSIGN(const std::optional<std::string> stored, store.Get(kKnownUntil));
+  if (!stored) return Micros{0};  // of a version that stored none
+  const auto time = ParseKeyNumber(*stored);
+  if (!time || *time > static_cast<std::uint64_t>(std::numeric_limits<Micros>::max())) {
+    return Corrupt("the database's record of its time is not understood");
+  }
+  return static_cast<Micros>(*time);
 }
 
 void Doubt::Announce(DoubtCause cause, WriteBatch* batch) {

@@ -40,6 +40,11 @@ class Lineage {
   Moment now_;
 };
 
+// These store, and read, the time until when the database surely knows what happened, since the epoch; 0: unknown. It
+// is stored under "time".
+void StoreKnownUntil(Micros time, WriteBatch* batch);
+[[nodiscard]] Result<Micros> ReadKnownUntil(const KeyValueStore& store);
+
 enum class DoubtCause : std::uint8_t { kRestored, kRepaired, kSetBack };
 
 // Doubt records that the database may be older than answers already given to clients, because the database was

@@ -106,6 +106,9 @@ ClusterSummary Summarize(const SummaryParts& master) {
   summary.audit_problem = master.audit.problem();
   summary.read_only = master.room.CheckChange().message();
   summary.doubt = master.age.Line(master.clock.Now());
+  summary.backup = master.backups.last();
+  summary.backup_age = master.backups.AgeLine(summary.now);
+  summary.backup_copy = master.backups.CopyLine();
   if (master.copy_problem) summary.copy_problem = master.copy_problem();
   return summary;
 }
@@ -223,6 +226,8 @@ std::vector<Notice> WarningsOf(const ClusterSummary& summary) {
   if (!summary.access_file.empty()) add(NoticeCode::kAccessFile, summary.access_file);
   if (!summary.audit_problem.empty()) add(NoticeCode::kAuditLog, summary.audit_problem);
   if (!summary.doubt.empty()) add(NoticeCode::kDatabaseDoubt, summary.doubt);
+  if (!summary.backup_age.empty()) add(NoticeCode::kBackupAge, summary.backup_age);
+  if (!summary.backup_copy.empty()) add(NoticeCode::kBackupCopy, summary.backup_copy);
   WarnOfNodes(summary, &warnings);
   WarnOfBlocks(summary, &warnings);
   WarnOfVersions(summary, &warnings);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/control/access_file.h"
+#include "master/control/backup_watch.h"
 #include "master/control/certificate_watch.h"
 #include "master/control/cluster_record.h"
 #include "master/control/database_age.h"
@@ -41,6 +43,7 @@ struct SummaryParts {
   const Workers& workers;
   const DiskRoom& room;
   const DatabaseAge& age;
+  const BackupWatch& backups;
   const SchedulerChoice& scheduler;
   const SchedulerFile& scheduler_file;
   const AccessFile& access_file;
@@ -84,6 +87,8 @@ struct ClusterSummary {
   std::string awaiting, read_only;                   // as in the answer of NameService.health (name.capnp)
   std::string doubt;                                 // Doubt's line; empty: none
   std::string copy_problem;                          // why the second copy of the database is not kept
+  std::optional<BackupRecord> backup;                // the last one that is known
+  std::string backup_age, backup_copy;               // BackupWatch's lines; empty: nothing to warn of
 };
 
 // O(nodes + live jobs)

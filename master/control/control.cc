@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "master/control/control.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/file.h"
 #include "base/rpc/status_codec.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/policies/make_scheduler.h"
@@ -19,6 +22,14 @@ LogOptions AuditOptionsOf(const MasterConfig& config) {
   options.file = config.audit_log;
   if (config.audit_log == kAutoAuditLog) options.file = config.tls.given() ? config.directory + "/audit.log" : "";
   return options;
+}
+
+Result<std::string> ReadTail(const std::string& path, std::uint64_t most) {
+  MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_RDONLY));
+  MILLRACE_ASSIGN(const std::uint64_t size, FileSize(file.get(), path));
+  std::string text(static_cast<std::size_t>(std::min(size, most)), '\0');
+  MILLRACE_TRY(ReadExactlyAt(file.get(), text.data(), text.size(), size - text.size(), path));
+  return text;
 }
 
 Micros TickPeriod(const MasterConfig& config) { return std::max<Micros>(config.heartbeat / 2, 10 * kMillisecond); }
@@ -76,7 +87,8 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
           },
           seams_.log),
       steps_(clock_, seams_.timer, commits_, room_, files_, jobs_, watchers_, dispatcher_, tasks_, seams_.log),
-      age_(config_.doubt, files_, steps_, commits_, room_, tasks_, seams_.log),
+      age_(config_.doubt, files_, jobs_, steps_, commits_, room_, tasks_, seams_.log),
+      backups_(config_.backup_age),
       watch_(config_.avoid_ailing, clock_, files_.blocks(), nodes_, jobs_, steps_, seams_.log),
       workers_({.config = config_,
                 .identity = identity_,
@@ -108,13 +120,14 @@ Status Control::Load() {
   (void)room_.Look();
   MILLRACE_ASSIGN(identity_.cluster, ReadClusterId(seams_.store));
   MILLRACE_TRY(age_.Load(seams_.store));
+  MILLRACE_TRY(backups_.Load(seams_.store));
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
   for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
   MILLRACE_TRY(jobs_.Load(nodes_));
   clock_.StartAfter(jobs_.last_time());
   Step step = steps_.Begin();
-  age_.Begin(std::max<std::uint64_t>(1, seams_.random.Next()), &step);
+  if (age_.Begin(std::max<std::uint64_t>(1, seams_.random.Next()), &step)) ReadSubmissions(&step);
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(scheduler_.Start(seams_.store, &step));
   if (seams_.token_key) executables_.KeepDirectory(&step);
@@ -132,6 +145,21 @@ Status Control::Load() {
   return Status::Ok();
 }
 
+// The audit log outlives a database that was lost, if it lies elsewhere or only the database was replaced.
+void Control::ReadSubmissions(Step* step) {
+  constexpr std::uint64_t kMostRead = std::uint64_t{64} << 20;
+  const std::string path = AuditOptionsOf(config_).file;
+  if (path.empty()) return;
+  const Result<std::string> text = ReadTail(path, kMostRead);
+  if (!text.ok()) return seams_.log->warn("the audit log is not read for lost jobs: {}", text.status().message());
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    if (const auto job = ReadSubmission(rest.substr(0, end))) jobs_.NoteSubmission(*job, step);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
 SummaryParts Control::summary() const {
   return {.identity = identity_,
           .clock = clock_,
@@ -141,6 +169,7 @@ SummaryParts Control::summary() const {
           .workers = workers_,
           .room = room_,
           .age = age_,
+          .backups = backups_,
           .scheduler = scheduler_,
           .scheduler_file = scheduler_file_,
           .access_file = access_file_,

@@ -32,6 +32,7 @@
 #include "master/cluster/node_table.h"
 #include "master/cluster/room_watch.h"
 #include "master/control/access_file.h"
+#include "master/control/backup_watch.h"
 #include "master/control/block_tokens.h"
 #include "master/control/certificate_watch.h"
 #include "master/control/cluster_record.h"
@@ -66,7 +67,7 @@ struct ControlDependencies {
   Log log;
   std::unique_ptr<WatchedFile> scheduler_file = nullptr;  // none: the defaults
   // Backs up the store. Without it backups cannot be made.
-  std::function<kj::Promise<BackupFacts>(const std::string& directory)> back_up = nullptr;
+  std::function<kj::Promise<BackupFacts>(const std::string& directory, const BackupPlan& plan)> back_up = nullptr;
   // Looks at the disk of the database. Without it there is always room.
   std::function<Result<Room>()> look_at_room = nullptr;
   // Reaches the workers' ports. Without it, workers are taken at their word.
@@ -118,6 +119,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
   [[nodiscard]] Steps& steps() { return steps_; }
   [[nodiscard]] DatabaseAge& age() { return age_; }
+  [[nodiscard]] BackupWatch& backups() { return backups_; }
   [[nodiscard]] NodeWatch& watch() { return watch_; }
   [[nodiscard]] Workers& workers() { return workers_; }
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
@@ -128,6 +130,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
  private:
   Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file, AccessFile access_file);
   [[nodiscard]] Status Load();
+  void ReadSubmissions(Step* step);  // notes what the audit log knows of jobs that the database lost
   // These come again and again. Each piece of their work is guarded: an exception is logged and the other work
   // continues, since a master that no longer finds lost workers is worse than one that left something undone.
   kj::Promise<void> Clockwork();
@@ -157,6 +160,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Dispatcher dispatcher_;
   Steps steps_;
   DatabaseAge age_;
+  BackupWatch backups_;
   NodeWatch watch_;
   Workers workers_;
   OpenFiles open_files_;

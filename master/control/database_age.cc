@@ -7,16 +7,20 @@ namespace millrace::master {
 
 Status DatabaseAge::Load(const KeyValueStore& store) {
   MILLRACE_TRY(lineage_.Load(store));
+  MILLRACE_ASSIGN(known_until_, ReadKnownUntil(store));
   return doubt_.Load(store);
 }
 
-void DatabaseAge::Begin(std::uint64_t life, Step* step) {
+bool DatabaseAge::Begin(std::uint64_t life, Step* step) {
   lineage_.Begin(life, &step->batch);
-  if (const auto cause = doubt_.announced()) {
+  const auto cause = doubt_.announced();
+  if (cause) {
     BeginDoubt(*cause, step);
   } else if (doubt_.there_is()) {
     files_.SetDoubt(true);
   }
+  StoreKnownUntil(step->now, &step->batch);
+  return cause.has_value();
 }
 
 // A worker that was told of a moment knows that what was stored before it was there.
@@ -24,6 +28,7 @@ void DatabaseAge::Advance() {
   if (advanced_ == commits_.last()) return;
   WriteBatch batch;
   lineage_.Advance(&batch);
+  StoreKnownUntil(steps_.Begin().now, &batch);
   tasks_.add(commits_.Commit(std::move(batch)).then([this, moment = lineage_.now()]() { kept_ = moment; }));
   advanced_ = commits_.last();
 }
@@ -32,7 +37,9 @@ void DatabaseAge::BeginDoubt(DoubtCause cause, Step* step) {
   const bool new_doubt = !doubt_.there_is();
   doubt_.Begin(cause, step->now, length_, &step->batch);
   files_.SetDoubt(true);
-  if (new_doubt) log_->error("{}", doubt_.Line(step->now));
+  if (!new_doubt) return;
+  log_->error("{}", doubt_.Line(step->now));
+  jobs_.OpenGap(cause, known_until_, step);
 }
 
 void DatabaseAge::EndDoubt() {

@@ -19,16 +19,18 @@
 #include "master/control/commit_gate.h"
 #include "master/control/disk_room.h"
 #include "master/control/steps.h"
+#include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
 
 class DatabaseAge {
  public:
   // A doubt lasts for `doubt`. Requires: the other arguments and this outlive `tasks`.
-  DatabaseAge(Micros doubt, FileSystem& files, Steps& steps, CommitGate& commits, const DiskRoom& room,
-              kj::TaskSet& tasks, Log log)
+  DatabaseAge(Micros doubt, FileSystem& files, JobTracker& jobs, Steps& steps, CommitGate& commits,
+              const DiskRoom& room, kj::TaskSet& tasks, Log log)
       : length_(doubt),
         files_(files),
+        jobs_(jobs),
         steps_(steps),
         commits_(commits),
         room_(room),
@@ -37,8 +39,9 @@ class DatabaseAge {
 
   // Requires: this object is new.
   [[nodiscard]] Status Load(const KeyValueStore& store);
-  // Begins a life of the master, and a doubt that was announced. Requires: Load came before, and `life` is not 0.
-  void Begin(std::uint64_t life, Step* step);
+  // Begins a life of the master, and a doubt that was announced. Returns true if one was. Requires: Load came before,
+  // the jobs are loaded, and `life` is not 0.
+  bool Begin(std::uint64_t life, Step* step);
   // Begins the next moment if anything was stored since the last one began. Requires: changes can be written.
   void Advance();
   // Ends the doubt if its time is over. Requires: changes can be written.
@@ -61,6 +64,7 @@ class DatabaseAge {
 
   const Micros length_;
   FileSystem& files_;
+  JobTracker& jobs_;
   Steps& steps_;
   CommitGate& commits_;
   const DiskRoom& room_;
@@ -68,6 +72,7 @@ class DatabaseAge {
   const Log log_;
   Lineage lineage_;
   Doubt doubt_;
+  Micros known_until_ = 0;                 // ReadKnownUntil, of the database as it was loaded
   Moment kept_;                            // on disk
   std::optional<std::uint64_t> advanced_;  // the step by which the present moment began; none in a new life
 };

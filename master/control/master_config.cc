@@ -43,6 +43,9 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Duration("master.doubt", &config->doubt, 24 * kHour, 0, 100000 * kHour,
                "for how long blocks that lose their file go to the workers' trash after the database was restored or "
                "repaired, or workers knew more than it held");
+  set.Duration("master.backup_age", &config->backup_age, 0, 0, 100000 * kHour,
+               "warn once the last backup of the database is older than this, and while there is none; 0: once it is "
+               "older than 48h, and not before the first backup");
   set.Duration("dfs.lease_grace", &config->lease_grace, 10 * kSecond, 0, kHour,
                "a file whose writer has gone away is given up after this time");
   set.Duration("dfs.lease_limit", &config->lease_limit, 300 * kSecond, kSecond, 24 * kHour,

@@ -37,6 +37,7 @@ struct MasterConfig {
   Micros executable_retention = 0;
   Micros trash_retention = 0;
   Micros doubt = 0;
+  Micros backup_age = 0;
   Micros lease_grace = 0;
   Micros lease_limit = 0;
   Micros copy_timeout = 0;

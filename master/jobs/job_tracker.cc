@@ -54,7 +54,12 @@ JobTracker::~JobTracker() = default;
 Status JobTracker::Load(const NodeTable& nodes) {
   MILLRACE_TRY(job_numbers_.Load(store_));
   MILLRACE_TRY(journal_.Load());
+  MILLRACE_TRY(lost_.Load(store_));
   MILLRACE_TRY(jobs_.Load(store_));
+  const std::vector<JobId> all = jobs_.After(JobId{0}, std::numeric_limits<std::size_t>::max(), false);
+  unsure_from_ =
+      std::max<std::uint64_t>(all.empty() ? 1 : std::uint64_t{all.back().value} + 1, job_numbers_.UnsureFrom());
+  loaded_next_ = job_numbers_.next();
   MILLRACE_TRY(LoadHistory());
   if (jobs_.live().empty()) return Status::Ok();
   const auto replay = [this](const sched::Event& event, Micros time) { ReplayEvent(event, time); };
@@ -165,7 +170,7 @@ Status JobTracker::CheckRights(const JobRequest& request, const dfs::Principal& 
 }
 
 Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
-  MILLRACE_TRY(jobs_.GetLive(job).status());
+  MILLRACE_TRY(GetLive(job).status());
   Apply(sched::JobKilled{job, reason}, job, step);
   return Status::Ok();
 }
@@ -189,7 +194,7 @@ std::uint64_t JobTracker::BytesToKill(JobId id) const {
 }
 
 Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
-  MILLRACE_ASSIGN(TrackedJob* const found, jobs_.GetLive(job));
+  MILLRACE_ASSIGN(TrackedJob* const found, GetLive(job));
   if (priority > 4)
     return Invalid("priority " + std::to_string(priority) + ": is not one of 0 (VERY_HIGH) to 4 (VERY_LOW)");
   found->record.request.priority = priority;
@@ -220,10 +225,51 @@ std::size_t JobTracker::ForgetPrograms(Step* step) {
   return keys.size();
 }
 
+// ---- jobs that are lost with a later state of the database ----
+
+void JobTracker::OpenGap(DoubtCause cause, Micros known, Step* step) {
+  const std::uint64_t next = job_numbers_.next();
+  NumberGap gap{next, NumberAfterGap(next, known, step->now), cause, known, step->now};
+  // The numbers from unsure_from_ on were reserved when the database was as it was loaded, and may have been given
+  // then. Those from loaded_next_ on were given by this master.
+  if (next == loaded_next_) {
+    gap.first = unsure_from_;
+  } else if (unsure_from_ < loaded_next_) {
+    lost_.Open({unsure_from_, loaded_next_, cause, known, step->now}, &step->batch);
+  }
+  unsure_from_ = loaded_next_;
+  log_->warn("numbers of jobs go on with {}: those from {} on may have been given to jobs that the database lost",
+             gap.end, gap.first);
+  job_numbers_.SkipTo(gap.end, &step->batch);
+  lost_.Open(gap, &step->batch);
+}
+
+void JobTracker::NoteSubmission(const SubmittedJob& job, Step* step) {
+  if (jobs_.Find(job.job) != nullptr) return;
+  lost_.Note(job.job, "the audit log has its submission, at " + job.time, job.name, job.user, step->now, &step->batch);
+}
+
+void JobTracker::NoteLostJobs(const NodeRecord& node, const Claims& claims, Step* step) {
+  for (const auto* list : {&claims.running, &claims.done, &claims.failed, &claims.served}) {
+    for (const AttemptId& attempt : *list) {
+      const JobId job = attempt.task.job;
+      if (jobs_.Find(job) != nullptr) continue;
+      // Nobody but a master that knew more can have given this number.
+      if (job.value >= job_numbers_.next() && lost_.GapOf(job) == nullptr) {
+        job_numbers_.SkipTo(std::max<std::uint64_t>(job_numbers_.next(), job.value), &step->batch);
+        OpenGap(DoubtCause::kSetBack, 0, step);
+      }
+      lost_.Note(job, "worker " + std::to_string(node.number.value) + ", " + node.facts.host + ", had attempts of it",
+                 "", "", step->now, &step->batch);
+    }
+  }
+}
+
 // ---- nodes ----
 
 JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step) {
   AdmitNode(node, step);
+  NoteLostJobs(node, claims, step);
   Reconciled answer;
   for (const auto& [attempt, claim] : GatherClaims(node.number, claims, jobs_, engine_))
     SettleAttempt(node.number, attempt, claim, &answer, step);
@@ -759,8 +805,35 @@ void JobTracker::ForgetOldJobs(Step* step) {
 
 // ---- views ----
 
+std::vector<JobId> JobTracker::JobsAfter(JobId after, std::size_t limit, bool live_only) const {
+  std::vector<JobId> found = jobs_.After(after, limit, live_only);
+  if (live_only) return found;
+  const std::vector<JobId> lost = lost_.After(after, limit);
+  const auto middle = static_cast<std::ptrdiff_t>(found.size());
+  found.insert(found.end(), lost.begin(), lost.end());
+  std::ranges::inplace_merge(found, found.begin() + middle);
+  if (found.size() > limit) found.resize(limit);
+  return found;
+}
+
+Result<const TrackedJob*> JobTracker::Get(JobId job) const {
+  if (const TrackedJob* found = jobs_.Find(job)) return found;
+  return lost_.Missing(job);
+}
+
+Result<TrackedJob*> JobTracker::GetLive(JobId job) {
+  MILLRACE_TRY(Get(job).status());
+  return jobs_.GetLive(job);
+}
+
 Result<JobView> JobTracker::View(JobId id) const {
-  MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
+  if (const JobRecord* lost = lost_.Find(id)) {
+    JobView view;
+    view.record = lost;
+    view.state = JobState::kLost;
+    return view;
+  }
+  MILLRACE_ASSIGN(const TrackedJob* const job, Get(id));
   return ViewOf(*job, engine_);
 }
 
@@ -770,18 +843,18 @@ const JobRecord* JobTracker::FindRecord(JobId id) const {
 }
 
 Result<Counters> JobTracker::JobCounters(JobId id) const {
-  MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
+  MILLRACE_ASSIGN(const TrackedJob* const job, Get(id));
   return CountersOf(*job);
 }
 
 Result<std::vector<AttemptRecord>> JobTracker::Attempts(JobId id) const {
-  MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
+  MILLRACE_ASSIGN(const TrackedJob* const job, Get(id));
   return AttemptsOf(*job, journal_);
 }
 
 Result<Journal::Page> JobTracker::History(JobId job, std::uint64_t after, std::uint64_t offset,
                                           std::size_t limit) const {
-  if (job.value != 0) MILLRACE_TRY(jobs_.Get(job).status());
+  if (job.value != 0) MILLRACE_TRY(Get(job).status());
   return journal_.Read(job, after, offset, limit);
 }
 

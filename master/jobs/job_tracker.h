@@ -39,6 +39,7 @@
 #include "master/jobs/job_table.h"
 #include "master/jobs/job_views.h"
 #include "master/jobs/journal.h"
+#include "master/jobs/lost_jobs.h"
 #include "master/jobs/orders.h"
 #include "master/jobs/output_moves.h"
 #include "master/jobs/reserved_counter.h"
@@ -113,6 +114,14 @@ class JobTracker {
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
   // Forgets the history of programs. Returns the number of records that it had.
   std::size_t ForgetPrograms(Step* step);
+
+  // ---- jobs that are lost with a later state of the database ----
+  // Goes on with numbers that no earlier state of the database can have given (lost_jobs.h). `known` is the time until
+  // when the database knows what happened, since the epoch; 0: unknown. Requires: nothing else was done with `step`'s
+  // batch that gives out a number.
+  void OpenGap(DoubtCause cause, Micros known, Step* step);
+  // Takes in a submission that the audit log tells of.
+  void NoteSubmission(const SubmittedJob& job, Step* step);
 
   // ---- nodes ----
   // The orders to a worker after it registered.
@@ -199,9 +208,8 @@ class JobTracker {
   // Returns the splits by map; null once the job has ended.
   [[nodiscard]] const std::vector<MapSplits>* Splits(JobId job) const;
   // These do what the calls of JobTable do.
-  [[nodiscard]] std::vector<JobId> JobsAfter(JobId after, std::size_t limit, bool live_only) const {
-    return jobs_.After(after, limit, live_only);
-  }
+  // Lost jobs are among those that do not live.
+  [[nodiscard]] std::vector<JobId> JobsAfter(JobId after, std::size_t limit, bool live_only) const;
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] const DecidingCost& deciding_cost() const { return deciding_cost_; }
@@ -215,6 +223,11 @@ class JobTracker {
   }
 
  private:
+  // These do what the calls of JobTable do, and say more of a job that may be lost.
+  [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
+  [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
+  // Notes the attempts of lost jobs among the claims of a worker.
+  void NoteLostJobs(const NodeRecord& node, const Claims& claims, Step* step);
   [[nodiscard]] Status CheckRights(const JobRequest& request, const dfs::Principal& who) const;
   // Returns kDenied if the open file does not belong to the job's owner.
   [[nodiscard]] Status CheckOwnFile(const TrackedJob* job, const AttemptOutput& output) const;
@@ -270,8 +283,10 @@ class JobTracker {
   Log log_;
   sched::JobHistory history_;  // of programs, stored under "h/"
   ReservedCounter job_numbers_{"k", 16};
-  std::set<AttemptId> over_quota_;  // of live jobs (NoteOverQuota)
+  std::uint64_t unsure_from_ = 1, loaded_next_ = 1;  // numbers that Load cannot know to be unused: between these
+  std::set<AttemptId> over_quota_;                   // of live jobs (NoteOverQuota)
   Journal journal_;
+  LostJobs lost_;
   JobTable jobs_;
   InputPlaces places_;
   OutputMoves moves_;

@@ -27,6 +27,14 @@ class ReservedCounter {
     return in.Finish("the database's counter " + key_);
   }
 
+  // Lets Next return `number` or a later one from now on. Requires: `number` is not below next().
+  void SkipTo(std::uint64_t number, WriteBatch* batch) {
+    next_ = limit_ = number;
+    (void)Reserve(batch);
+  }
+  // After Load, and before anything else: returns the first number that may have been given after the state that was
+  // read, or just before it. All numbers below were given before.
+  [[nodiscard]] std::uint64_t UnsureFrom() const { return limit_ > run_ ? limit_ - run_ : 1; }
   // Returns the number that Next will return.
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::uint64_t Next(WriteBatch* batch) {

@@ -10,6 +10,7 @@
 #include "base/rpc/calls.h"
 #include "base/text.h"
 #include "master/cluster/worker_address.h"
+#include "master/control/backup_watch.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
@@ -73,7 +74,9 @@ struct MasterParts {
   const DatabaseAge& age;
   Workers& workers;
   SchedulerChoice& scheduler;
-  const std::function<kj::Promise<BackupFacts>(const std::string& directory)>& back_up;  // may be empty
+  // May be empty.
+  const std::function<kj::Promise<BackupFacts>(const std::string& directory, const BackupPlan& plan)>& back_up;
+  BackupWatch& backups;
   WorkerSessionParts sessions;
   SchedulerViewParts scheduler_view;
   SummaryParts summary;
@@ -224,23 +227,44 @@ class MasterServiceImpl : public wire::Master::Server {
   kj::Promise<void> backUp(BackUpContext context) override {
     const std::string directory = ToString(context.getParams().getDirectory());
     if (!directory.starts_with("/")) Require(Invalid("back up to " + Quote(directory) + ": give an absolute path"));
-    return BackUp(directory).then(
-        [this, context, on = AuditedPath(directory)](const BackupFacts& facts) mutable {
-          Require(caller_->Audited("backUp", on, Status::Ok()));
-          context.getResults().setOperations(facts.operations);
-          context.getResults().setBytes(facts.bytes);
-        },
-        [this, on = AuditedPath(directory)](kj::Exception&& why) {
-          Require(caller_->Audited("backUp", on, rpc::FromException(why)));
-        });
+    const BackupPlan plan{master_.identity.cluster, context.getParams().getKeep()};
+    return BackUp(directory, plan)
+        .then(
+            [this, context, directory, on = AuditedPath(directory)](const BackupFacts& facts) mutable {
+              Require(caller_->Audited("backUp", on, Status::Ok()));
+              auto results = context.getResults();
+              results.setOperations(facts.operations);
+              results.setBytes(facts.bytes);
+              results.setRemoved(facts.removed);
+              results.setKeeps(true);
+              Step step = master_.steps.Begin();
+              master_.backups.NoteMade(directory, facts, master_.clock.Wall(), &step.batch);
+              return master_.steps.Finish(std::move(step));
+            },
+            [this, on = AuditedPath(directory)](kj::Exception&& why) -> kj::Promise<void> {
+              Require(caller_->Audited("backUp", on, rpc::FromException(why)));
+              return kj::READY_NOW;
+            });
   }
 
-  kj::Promise<BackupFacts> BackUp(const std::string& directory) {
+  kj::Promise<void> backUpCopied(BackUpCopiedContext context) override {
+    constexpr std::size_t kLongestProblem = 1000;
+    const std::string directory = ToString(context.getParams().getDirectory());
+    const std::string problem = ToString(context.getParams().getProblem());
+    Require(CheckLength("note a copy of the backup: what went wrong", problem, kLongestProblem));
+    Step step = master_.steps.Begin();
+    Require(caller_->Audited("backUpCopied", AuditedPath(directory),
+                             master_.backups.NoteCopy(directory, problem, master_.clock.Wall(), &step.batch)));
+    if (!problem.empty()) master_.log->warn("the backup in {} was not copied: {}", directory, Printable(problem));
+    return master_.steps.Finish(std::move(step));
+  }
+
+  kj::Promise<BackupFacts> BackUp(const std::string& directory, const BackupPlan& plan) {
     if (master_.back_up == nullptr) {
       return rpc::ToException(Invalid("this master has no database that can be backed up"));
     }
     master_.log->info("the database is backed up to {}", directory);
-    return master_.back_up(directory);
+    return master_.back_up(directory, plan);
   }
 
   kj::Promise<void> unknownBlocks(UnknownBlocksContext context) override {
@@ -441,6 +465,7 @@ MasterParts MasterPartsOf(Control& control) {
           .workers = control.workers(),
           .scheduler = control.scheduler(),
           .back_up = control.seams().back_up,
+          .backups = control.backups(),
           .sessions = sessions,
           .scheduler_view = {control.jobs(), control.clock(), control.scheduler(), control.scheduler_file(),
                              control.seams().meters},

@@ -104,6 +104,16 @@ void WriteClusterStatus(const ClusterSummary& summary, wire::ClusterStatus::Buil
   out.setCorruptReplicas(summary.blocks.corrupt_replicas);
   out.setJobsRunning(summary.jobs_running);
   out.setJobsWaiting(summary.jobs_waiting);
+  if (!summary.backup) return;
+  auto backup = out.initBackup();
+  backup.setMade(summary.backup->made);
+  backup.setAgeMillis(
+      static_cast<std::uint64_t>(std::max<Micros>(0, summary.now - summary.backup->made) / kMillisecond));
+  backup.setDirectory(summary.backup->directory);
+  backup.setOperations(summary.backup->operations);
+  backup.setBytes(summary.backup->bytes);
+  backup.setCopied(summary.backup->copied);
+  backup.setCopyProblem(summary.backup->copy_problem);
 }
 
 // ---- the scheduler ----

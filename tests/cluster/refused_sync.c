@@ -2,7 +2,8 @@
 // Preloaded into a worker: the first sync of a block that is being written fails with EIO, once for the process, as on a
 // disk that cannot write the pages back. They are lost then, and count as clean: the file reads as zeros, and the next
 // sync of it succeeds. With $REFUSED_SYNC=checksums that happens to the block's checksums instead; with "never" the first
-// sync does not return, as on a disk that has gone. $REFUSED_READ is a part of the paths of files that cannot be read.
+// sync does not return, as on a disk that has gone. $REFUSED_READ is a part of the paths of files that cannot be read,
+// and $REFUSED_FSYNC one of the paths of files and directories whose syncs all fail.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,6 +33,20 @@ static int IsRefused(int fd) {
   return checksums == (strcmp(what, "checksums") == 0) && !atomic_flag_test_and_set(&refused);
 }
 
+static int CannotSync(int fd) {
+  char path[4096];
+  const char* part = getenv("REFUSED_FSYNC");
+  return part != NULL && strstr(PathOf(fd, path, sizeof path), part) != NULL;
+}
+
+int fsync(int fd) {
+  static int (*real)(int);
+  if (real == NULL) real = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+  if (!CannotSync(fd)) return real(fd);
+  errno = EIO;
+  return -1;
+}
+
 static void Lose(int fd) {
   static const char zeros[1 << 16];
   struct stat info;
@@ -45,6 +60,10 @@ static void Lose(int fd) {
 int fdatasync(int fd) {
   static int (*real)(int);
   if (real == NULL) real = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+  if (CannotSync(fd)) {
+    errno = EIO;
+    return -1;
+  }
   if (!IsRefused(fd)) return real(fd);
   if (strcmp(getenv("REFUSED_SYNC"), "never") == 0) {
     fputs("a sync does not return\n", stderr);

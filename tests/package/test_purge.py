@@ -17,6 +17,7 @@ class PurgeTest(unittest.TestCase):
             os.makedirs(self.at(directory))
         for unit in ("millrace-master", "millrace-worker", "other"):
             os.symlink(f"/lib/systemd/system/{unit}.service", self.at(f"etc/systemd/system/multi-user.target.wants/{unit}.service"))
+        os.symlink("/lib/systemd/system/millrace-backup.timer", self.at("etc/systemd/system/multi-user.target.wants/millrace-backup.timer"))
 
     def at(self, path):
         return os.path.join(self.root.name, path)
@@ -31,7 +32,7 @@ class PurgeTest(unittest.TestCase):
 
     def test_remove_leaves_everything(self):
         self.assertEqual(self.run_script("remove"), "")
-        self.assertEqual(len(self.wanted()), 3)
+        self.assertEqual(len(self.wanted()), 4)
         self.assertTrue(os.path.isdir(self.at("var/lib/millrace/worker")))
 
     def test_purge_removes_what_is_empty_and_the_links_of_the_units(self):

@@ -40,7 +40,9 @@ class RefusingStore final : public RocksStore {
               const std::function<bool(std::string_view, std::string_view)>& visit) const override {
     return store_->Scan(prefix, from, visit);
   }
-  Result<BackupFacts> BackUp(const std::string& directory) override { return store_->BackUp(directory); }
+  Result<BackupFacts> BackUp(const std::string& directory, const BackupPlan& plan) override {
+    return store_->BackUp(directory, plan);
+  }
   std::uint64_t room_needed() const override { return store_->room_needed(); }
   std::uint64_t last_operation() const override { return store_->last_operation(); }
   Status CopyTo(const std::string& directory) override { return store_->CopyTo(directory); }

@@ -369,7 +369,7 @@ TEST_F(RocksStoreTest, BackupsAreTakenWhileItIsOpenAndTheLatestIsRestored) {
   ASSERT_TRUE(MakeDirectories(directory_->path() + "/copy").ok());
   const auto restored = RestoreRocksStore(backups, copy);
   ASSERT_TRUE(restored.ok()) << restored.status().message();
-  EXPECT_EQ(*restored, 2u);
+  EXPECT_EQ(restored->operations, 2u);
   const auto again = OpenRocksStore(copy);
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*(*again)->Get("second"), "2");
@@ -402,9 +402,9 @@ TEST_F(RocksStoreTest, ARestoredDatabaseHasItsNote) {
   std::filesystem::remove_all(path_);
   WriteBatch note;
   note.Put("note", "restored");
-  const auto restored = RestoreRocksStore(backups, path_, note);
+  const auto restored = RestoreRocksStore(backups, path_, [&note](const BackupFacts&) { return note; });
   ASSERT_TRUE(restored.ok()) << restored.status().message();
-  EXPECT_EQ(*restored, 1u) << "the note is none of the operations that the backup had";
+  EXPECT_EQ(restored->operations, 1u) << "the note is none of the operations that the backup had";
   store = Open();
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(*store->Get("first"), "1");

@@ -78,7 +78,7 @@ TEST(CallRights, TakeARightBesidesForWhatIsSomebodys) {
               right.call.starts_with("FileLease.") || right.call == "NameService.resume")
         << right.call;
   }
-  EXPECT_THAT(administrators, testing::ElementsAre("Master.backUp", "Master.discardUnknown", "Master.drainNode",
+  EXPECT_THAT(administrators, testing::ElementsAre("Master.backUp", "Master.backUpCopied", "Master.discardUnknown", "Master.drainNode",
                                                    "Master.forgetNodes", "Master.forgetPrograms", "Master.mayGo",
                                                    "Master.setScheduler", "Master.unknownBlocks", "NameService.balance",
                                                    "NameService.setQuota", "NameService.stopBalance"));
