@@ -124,6 +124,7 @@ CallRights::CallRights() {
       {"status", kClient},
       {"whoAmI", kClient},
       {"mayGo", kClient, Besides::kAdministrator},
+      {"maintainNodes", kClient, Besides::kAdministrator},
   });
   table.Add<dfs::wire::NameService>({
       {"stat", kReaders, Besides::kPath},

@@ -14,9 +14,9 @@ interface Master extends(N.NameProvider) {
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings) $Calls.allowCancellation;
   nodes @2 (after :UInt32) -> (nodes :List(NodeStatus), more :Bool);
   # Returns the nodes after number `after`, by rising number.
-  drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
+  drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool, reason :Text) -> ();
   # Drains all of them or none, or with `drained` false takes them back. Without `force` it is refused if no live node would be
-  # left to take tasks and blocks, or too few for the replicas that files want and have.
+  # left to take tasks and blocks, or too few for the replicas that files want and have. Taking back ends a maintenance, too.
   version @4 () -> (version :Text, cluster :Text, protocol :UInt32);
   # For `cluster` see base/cluster_id.h, for the others base/release.h. A worker asks for them before it registers, so that it
   # hands nothing over to another cluster, or to a master that would misunderstand it.
@@ -45,6 +45,9 @@ interface Master extends(N.NameProvider) {
   # Says of each of these nodes whether it may be taken away for good (master/cluster/clearance.h). `yes` stays true until somebody
   # takes the node back into use, or the database is found to be in doubt, also for a master that starts anew. `others` counts the
   # nodes in use, and `away` those that would be if they were not lost.
+  maintainNodes @17 (nodes :List(UInt32), millis :UInt64, reason :Text, force :Bool) -> ();
+  # Puts all of them or none into maintenance for this time (master/control/workers.h), or with no time ends it. Without `force` it
+  # is refused if blocks would be on these nodes only. A master from before this call refuses it.
 }
 
 enum GoState { unknown @0; lost @1; inUse @2; held @3; blocks @4; tasks @5; outputs @6; yes @7; doubt @8; }
@@ -89,7 +92,7 @@ struct ClusterStatus {
   live @7 :UInt32;             # nodes; the next two are among them
   draining @8 :UInt32;         # being decommissioned, or decommissioned
   avoided @9 :UInt32;
-  lost @10 :UInt32;
+  lost @10 :UInt32;            # those in maintenance are not among them
   awaited @11 :UInt32;         # may still come after a start of the master
   mapSlots @12 :UInt32;        # of live nodes, as are those below
   mapsRunning @13 :UInt32;
@@ -116,6 +119,8 @@ struct ClusterStatus {
   singleReplica @32 :UInt64;   # as NameService.health says
   faultCodes @33 :List(Text);  # of the lines above, in their order (base/notice.h)
   warningCodes @34 :List(Text);
+  maintained @36 :UInt32;      # nodes in maintenance, whether they are live or not
+  onlyInMaintenance @37 :UInt64;  # blocks, as dfs/name/block_manager.h says
   warningRisks @35 :List(Bool);  # whether the warning is of something that one failure more would turn into a fault
 
   struct WorkerRelease {       # base/release.h
@@ -338,6 +343,8 @@ struct NodeStatus {
   mayGo @17 :GoState;          # as Master.mayGo says
   ailing @18 :Text;            # why it is ailing although it is alive (master/cluster/node_judge.h); empty: it is well
   ailingMillis @19 :UInt64;    # for how long it has been ailing
+  reason @20 :Text;            # why it drains or is in maintenance, as somebody said; empty: nobody said
+  maintenanceMillis @21 :UInt64;  # for how long it still is in maintenance; 0: it is not
 }
 
 # ---- Jobs ----

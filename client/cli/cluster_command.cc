@@ -71,6 +71,7 @@ Json ToJson(const job::ClusterStatus& status) {
             {"avoided", status.avoided},
             {"full", status.full},
             {"ailing", status.ailing},
+            {"maintenance", status.maintained},
             {"lost", status.lost},
             {"awaited", status.awaited}}},
           {"slots",
@@ -86,6 +87,7 @@ Json ToJson(const job::ClusterStatus& status) {
             {"under_replicated", status.under_replicated},
             {"short_of_nodes", status.short_of_nodes},
             {"single_replica", status.single_replica},
+            {"only_in_maintenance", status.only_in_maintenance},
             {"corrupt_replicas", status.corrupt_replicas}}},
           {"jobs", {{"running", status.jobs_running}, {"waiting", status.jobs_waiting}}}};
 }
@@ -99,6 +101,7 @@ std::string NodesText(const job::ClusterStatus& status) {
   add(status.avoided, "of them avoided");
   add(status.full, "of them full");
   add(status.ailing, "of them ailing");
+  add(status.maintained, "in maintenance");
   add(status.lost, "lost");
   add(status.awaited, "awaited");
   return text;

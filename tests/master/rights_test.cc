@@ -136,6 +136,7 @@ const std::map<std::string, Ask>& Asks() {
       {"Master.status", nothing},
       {"Master.whoAmI", nothing},
       {"Master.mayGo", nothing},
+      {"Master.maintainNodes", nothing},
       {"NameService.stat", path("/private/file")},
       {"NameService.list", path("/private")},
       {"NameService.locate", path("/private/file")},
