@@ -217,8 +217,8 @@ Daemon FromConfig(const std::string& kind, const std::string& config) {
 
 std::string Daemon::Get(std::string_view option) const {
   std::string value;
-  for (const auto& [name, given] : settings) {
-    if (name == option) value = given;
+  for (const auto& [key, given] : settings) {
+    if (key == option) value = given;
   }
   return value;
 }

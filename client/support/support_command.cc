@@ -91,7 +91,7 @@ class Collection {
     missing_ += line + "\n";
     console::SayLine(invocation_.console, "millrace: support: there is no " + line);
   }
-  void Add(const std::string& name, const Result<std::string>& text) {
+  void AddOrSay(const std::string& name, const Result<std::string>& text) {
     text.ok() ? Add(name, std::string_view(*text)) : AddMissing(name, text.status().message());
   }
 
@@ -177,8 +177,8 @@ void AddMaster(const Invocation& invocation, Collection* collection) {
   if (reached.ok()) reached = job::JobClient(**files).WhoAmI().status();
   std::string clock = ClockText();
   if (reached.ok()) {
-    for (const MasterPart& part : MasterParts()) collection->Add(part.file, OutputOf(invocation, part.command));
-    collection->Add("events.txt", Events(job::JobClient(**files)));
+    for (const MasterPart& part : MasterParts()) collection->AddOrSay(part.file, OutputOf(invocation, part.command));
+    collection->AddOrSay("events.txt", Events(job::JobClient(**files)));
     const Result<std::string> skew = Skew(job::JobClient(**files));
     skew.ok() ? static_cast<void>(clock += *skew)
               : collection->AddMissing("time of the master", skew.status().message());
@@ -240,7 +240,7 @@ void AddMachine(const Invocation& invocation, const std::vector<Daemon>& daemons
   for (const Daemon& daemon : daemons) {
     collection->Add(daemon.name + "/settings.txt", SettingsText(daemon));
     if (!daemon.problem.empty()) collection->AddMissing(daemon.name + "/settings.txt, in full", daemon.problem);
-    collection->Add(daemon.name + "/log.txt", LogOf(daemon));
+    collection->AddOrSay(daemon.name + "/log.txt", LogOf(daemon));
     for (const char* option : {"master.directory", "master.journal_copy", "worker.directory"})
       disks.push_back(daemon.GetPath(option));
     const std::string more = daemon.Get("worker.block_directories");

@@ -378,6 +378,7 @@ class Cluster {
   Micros now_ = 0;
   BlockId next_ = 1;
   std::map<NodeId, bool> up_, draining_;
+  std::set<NodeId> maintained_;
   std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
   std::set<std::pair<NodeId, BlockId>> forged_;      // of these, the ones that are somebody's own
   std::set<std::pair<NodeId, BlockId>> asked_;       // who was ever asked for what
