@@ -23,7 +23,7 @@ class MaintenanceTest(unittest.TestCase):
 
     def await_grace(self, cluster):
         """Returns when the master no longer waits for workers that may come after its start."""
-        while any(fault["code"] == "awaiting-workers" for fault in self.status(cluster, status=None)["faults"]):
+        while self.status(cluster, status=None)["up_ms"] <= 2000:  # master.startup_grace
             pass
 
     def number(self, cluster, worker):
