@@ -49,6 +49,20 @@ void AddOwnCertificate(job::ClusterStatus* status) {
     status->warnings.push_back({std::string(notice.name()), std::string(NameOf(notice.level())), notice.line});
 }
 
+bool IsOutOfUse(const job::Node& node) { return node.draining || node.maintenance_for > 0; }
+
+Json OutOfUse(const std::vector<job::Node>& nodes) {
+  Json list = Json::array();
+  for (const job::Node& node : nodes) {
+    if (!IsOutOfUse(node)) continue;
+    list.push_back({{"node", node.node.value},
+                    {"state", NodeStateWord(node)},
+                    {"reason", node.reason.empty() ? Json() : Json(node.reason)},
+                    {"maintenance_ms", node.maintenance_for / kMillisecond}});
+  }
+  return list;
+}
+
 Json ToJson(const job::ClusterStatus& status) {
   Json workers = Json::array();
   for (const auto& worker : status.workers) {
@@ -180,11 +194,19 @@ int ShowClusterStatus(const Invocation& invocation, const Words& args) {
   Result<job::ClusterStatus> status = job::JobClient(**files).GetClusterStatus();
   if (!status.ok()) return invocation.Fail("cluster status", status.status());
   AddOwnCertificate(&*status);
+  Result<std::vector<job::Node>> nodes = std::vector<job::Node>();
+  if (status->draining + status->maintained > 0) nodes = job::JobClient(**files).Nodes();
+  if (!nodes.ok()) return invocation.Fail("cluster status", nodes.status());
   Printer out(invocation.console);
   if (json) {
-    out << console::Dump(ToJson(*status)) << "\n";
+    Json all = ToJson(*status);
+    all["out_of_use"] = OutOfUse(*nodes);
+    out << console::Dump(all) << "\n";
   } else {
     Show(*status, out);
+    for (const job::Node& node : *nodes) {
+      if (IsOutOfUse(node)) out << console::Left("out of use", 11) << OutOfUseLine(node) << "\n";
+    }
   }
   if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("cluster status", written);
   return Conclude(invocation, *status);

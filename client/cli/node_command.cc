@@ -25,26 +25,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostNodes = 10000;  // in one command
 
-std::string StateWord(const job::Node& node) {
-  if (node.maintenance_for > 0) return "maintenance";
-  if (!node.alive) return node.awaited ? "awaited" : "lost";
-  if (node.leaving_in) return "leaving";
-  if (node.may_go == job::GoState::kYes) return "decommissioned";
-  if (node.draining) return "decommissioning";
-  if (!node.ailing.empty()) return "ailing";
-  return node.avoided_for > 0 ? "avoided" : "alive";
-}
-
 // "14:30 UTC": a maintenance ends within a day.
 std::string MaintenanceEnd(const job::Node& node) {
   constexpr std::size_t kClock = 11, kMinutes = 5;  // in "2024-05-01 14:30:00"
   return console::FormatTime(SystemClock().Now() + node.maintenance_for).substr(kClock, kMinutes) + " UTC";
-}
-
-std::string State(const job::Node& node) {
-  if (node.maintenance_for > 0) return "maintenance until " + MaintenanceEnd(node);
-  if (!node.alive || !node.leaving_in) return StateWord(node);
-  return "leaving in " + std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + ")";
 }
 
 std::string AvoidedLine(const job::Node& node) {
@@ -77,12 +61,6 @@ std::string LeavingLine(const job::Node& node) {
   return tasks == 0 ? line : line + "; " + std::to_string(tasks) + " tasks are to end";
 }
 
-std::string ReasonLine(const job::Node& node) {
-  std::string line = "node " + std::to_string(node.node.value) + ": " + State(node);
-  if (node.maintenance_for > 0 && !node.alive) line += ", and away";
-  return node.reason.empty() ? line : line + ": " + Printable(node.reason);
-}
-
 // "all", "part", "off", or "-" where the worker has not told.
 std::string Sandbox(const job::Node& node) {
   if (node.sandbox.empty()) return "-";
@@ -105,7 +83,7 @@ Json ToJson(const job::Node& node) {
   Json json{{"node", node.node.value}};
   console::SetBytes(json, "host", node.host);
   json["port"] = node.port;
-  json["state"] = StateWord(node);
+  json["state"] = NodeStateWord(node);
   json["may_go"] = job::InWords(node.may_go);
   console::SetBytes(json, "rack", node.rack);
   console::SetBytes(json, "datacenter", node.datacenter);
@@ -161,7 +139,7 @@ Listing<job::Node> Fields() {
        [](Node node) { return std::to_string(node.node.value); },
        [](Node node) { return SortKey(node.node.value, ""); }},
       {"name", {"NAME", 9, 8}, [](Node node) { return node.name; }, {}},
-      {"state", {"STATE", kAlways, 15}, State, {}},
+      {"state", {"STATE", kAlways, 15}, NodeState, {}},
       {"address", {"ADDRESS", 10}, [](Node node) { return node.host + ":" + std::to_string(node.port); }, {}},
       {"datacenter", {"DATACENTER", 1}, [](Node node) { return node.datacenter; }, {}},
       {"rack", {"RACK", 2, 8}, [](Node node) { return node.rack; }, {}},
@@ -216,7 +194,7 @@ void PrintNotes(const std::vector<job::Node>& nodes, Printer& out) {
         << " until something is removed there\n";
   }
   for (const job::Node& node : nodes) {
-    if (node.maintenance_for > 0 || !node.reason.empty()) out << ReasonLine(node) << "\n";
+    if (node.maintenance_for > 0 || !node.reason.empty()) out << OutOfUseLine(node) << "\n";
     if (node.alive && node.leaving_in) out << LeavingLine(node) << "\n";
     if (!node.ailing.empty()) out << AilingLine(node) << "\n";
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
@@ -233,7 +211,7 @@ std::string Totals(const std::vector<job::Node>& nodes) {
   std::vector<std::string> states;
   std::uint64_t maps = 0, map_slots = 0, reduces = 0, reduce_slots = 0, used = 0, free = 0;
   for (const job::Node& node : nodes) {
-    states.push_back(StateWord(node));
+    states.push_back(NodeStateWord(node));
     if (!node.alive) continue;
     maps += node.maps_running;
     map_slots += node.map_slots;
@@ -372,7 +350,7 @@ struct Chosen {
                         const std::function<void(NodeId)>& add) {
     const job::Node* first = nullptr;
     for (const job::Node& node : nodes) {
-      if (node.rack != rack || StateWord(node) == "lost") continue;
+      if (node.rack != rack || NodeStateWord(node) == "lost") continue;
       if (first != nullptr && first->datacenter != node.datacenter) {
         return Invalid("rack " + Quote(rack) + " is in two datacenters, " + Quote(first->datacenter) + " and " +
                        Quote(node.datacenter) + "; name the nodes instead");
@@ -381,7 +359,7 @@ struct Chosen {
     }
     if (first == nullptr) return NotFound("rack " + Quote(rack) + ": no node there that is not lost");
     for (const job::Node& node : nodes) {
-      if (node.rack == rack && StateWord(node) != "lost") add(node.node);
+      if (node.rack == rack && NodeStateWord(node) != "lost") add(node.node);
     }
     return Status::Ok();
   }
@@ -490,6 +468,28 @@ int Forget(const Invocation& invocation, const Words& args) {
 }
 
 }  // namespace
+
+std::string NodeStateWord(const job::Node& node) {
+  if (node.maintenance_for > 0) return "maintenance";
+  if (!node.alive) return node.awaited ? "awaited" : "lost";
+  if (node.leaving_in) return "leaving";
+  if (node.may_go == job::GoState::kYes) return "decommissioned";
+  if (node.draining) return "decommissioning";
+  if (!node.ailing.empty()) return "ailing";
+  return node.avoided_for > 0 ? "avoided" : "alive";
+}
+
+std::string NodeState(const job::Node& node) {
+  if (node.maintenance_for > 0) return "maintenance until " + MaintenanceEnd(node);
+  if (!node.alive || !node.leaving_in) return NodeStateWord(node);
+  return "leaving in " + std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + ")";
+}
+
+std::string OutOfUseLine(const job::Node& node) {
+  std::string line = "node " + std::to_string(node.node.value) + ": " + NodeState(node);
+  if (node.maintenance_for > 0 && !node.alive) line += ", and away";
+  return node.reason.empty() ? line : line + ": " + Printable(node.reason);
+}
 
 std::vector<Verb> NodeVerbs() {
   return {

@@ -67,6 +67,8 @@ class MaintenanceTest(unittest.TestCase):
         self.assertRegex(text, rf"(?m)^node {number}: maintenance until \d\d:\d\d UTC, and away: new kernel$")
         status = self.status(cluster, status=4)  # blocks with a single live replica are a risk, also when the other is only away
         self.assertEqual(status["nodes"]["maintenance"], 1)
+        self.assertEqual([(n["node"], n["state"], n["reason"]) for n in status["out_of_use"]], [(int(number), "maintenance", "new kernel")])
+        self.assertRegex(cluster.run("cluster", "status", status=4)[0].decode(), r"(?m)^out of use node \d: maintenance until .* UTC, and away: new kernel$")
         self.assertEqual(status["nodes"]["lost"], 0)
         self.assertEqual(status["blocks"]["under_replicated"], 0)
         self.assertEqual(cluster.run("fs", "cat", "/file")[0], data)
