@@ -18,6 +18,7 @@ constexpr std::array kKinds = {
     NoticeKind{NoticeCode::kStuck, "stuck", NoticeLevel::kFault},
     NoticeKind{NoticeCode::kNoSession, "no-session", NoticeLevel::kFault},
     NoticeKind{NoticeCode::kSingleReplica, "single-replica", NoticeLevel::kRisk},
+    NoticeKind{NoticeCode::kMaintenanceBlocks, "maintenance-blocks", NoticeLevel::kRisk},
     NoticeKind{NoticeCode::kCertificateEnded, "certificate-ended", NoticeLevel::kRisk},
     NoticeKind{NoticeCode::kCertificateEnds, "certificate-ends", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kSchedulerFile, "scheduler-file", NoticeLevel::kWarning},

@@ -32,6 +32,7 @@ enum class NoticeCode : std::uint8_t {
   kNoSession,
   // risks
   kSingleReplica,
+  kMaintenanceBlocks,
   kCertificateEnded,
   // warnings
   kCertificateEnds,

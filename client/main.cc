@@ -15,6 +15,7 @@
 #include "client/cli/known_clusters.h"
 #include "client/cli/verbs.h"
 #include "client/local/local_command.h"
+#include "client/support/support_command.h"
 #include "lab/advise/advise_command.h"
 #include "lab/command/compare_command.h"
 #include "lab/command/history_command.h"
@@ -85,6 +86,7 @@ int Main(int argc, char** argv) {
       {"sim", "simulate a workload under schedulers", millrace::cli::SimCommand, {}},
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},
+      {"support", "pack what somebody needs who is to help, without secrets", millrace::support::SupportCommand, {}},
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",
        "the master daemon; backup, restore and repair of its database",

@@ -125,6 +125,7 @@ CallRights::CallRights() {
       {"whoAmI", kClient},
       {"mayGo", kClient, Besides::kAdministrator},
       {"backUpCopied", kClient, Besides::kAdministrator},
+      {"maintainNodes", kClient, Besides::kAdministrator},
   });
   table.Add<dfs::wire::NameService>({
       {"stat", kReaders, Besides::kPath},

@@ -14,9 +14,9 @@ interface Master extends(N.NameProvider) {
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings) $Calls.allowCancellation;
   nodes @2 (after :UInt32) -> (nodes :List(NodeStatus), more :Bool);
   # Returns the nodes after number `after`, by rising number.
-  drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
+  drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool, reason :Text) -> ();
   # Drains all of them or none, or with `drained` false takes them back. Without `force` it is refused if no live node would be
-  # left to take tasks and blocks, or too few for the replicas that files want and have.
+  # left to take tasks and blocks, or too few for the replicas that files want and have. Taking back ends a maintenance, too.
   version @4 () -> (version :Text, cluster :Text, protocol :UInt32);
   # For `cluster` see base/cluster_id.h, for the others base/release.h. A worker asks for them before it registers, so that it
   # hands nothing over to another cluster, or to a master that would misunderstand it.
@@ -50,6 +50,9 @@ interface Master extends(N.NameProvider) {
   backUpCopied @17 (directory :Text, problem :Text) -> ();
   # Says that what is in this directory of backups was copied elsewhere, or, unless `problem` is empty, why it was not. Returns
   # when that is on disk.
+  maintainNodes @18 (nodes :List(UInt32), millis :UInt64, reason :Text, force :Bool) -> ();
+  # Puts all of them or none into maintenance for this time (master/control/workers.h), or with no time ends it. Without `force` it
+  # is refused if blocks would be on these nodes only. A master from before this call refuses it.
 }
 
 enum GoState { unknown @0; lost @1; inUse @2; held @3; blocks @4; tasks @5; outputs @6; yes @7; doubt @8; }
@@ -94,7 +97,7 @@ struct ClusterStatus {
   live @7 :UInt32;             # nodes; the next two are among them
   draining @8 :UInt32;         # being decommissioned, or decommissioned
   avoided @9 :UInt32;
-  lost @10 :UInt32;
+  lost @10 :UInt32;            # those in maintenance are not among them
   awaited @11 :UInt32;         # may still come after a start of the master
   mapSlots @12 :UInt32;        # of live nodes, as are those below
   mapsRunning @13 :UInt32;
@@ -123,6 +126,8 @@ struct ClusterStatus {
   warningCodes @34 :List(Text);
   warningRisks @35 :List(Bool);  # whether the warning is of something that one failure more would turn into a fault
   backup @36 :BackupStatus;    # of the last backup of the database that the master knows of; null: of none
+  maintained @37 :UInt32;      # nodes in maintenance, whether they are live or not
+  onlyInMaintenance @38 :UInt64;  # blocks, as dfs/name/block_manager.h says
 
   struct WorkerRelease {       # base/release.h
     version @0 :Text;
@@ -354,6 +359,8 @@ struct NodeStatus {
   mayGo @17 :GoState;          # as Master.mayGo says
   ailing @18 :Text;            # why it is ailing although it is alive (master/cluster/node_judge.h); empty: it is well
   ailingMillis @19 :UInt64;    # for how long it has been ailing
+  reason @20 :Text;            # why it drains or is in maintenance, as somebody said; empty: nobody said
+  maintenanceMillis @21 :UInt64;  # for how long it still is in maintenance; 0: it is not
 }
 
 # ---- Jobs ----

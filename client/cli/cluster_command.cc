@@ -55,11 +55,12 @@ Json BackupToJson(const job::ClusterStatus& status) {
   const job::ClusterStatus::Backup& backup = *status.backup;
   Json copy = nullptr;
   if (backup.copied != 0) {
-    copy = {{"at_ms", backup.copied / kMillisecond}, {"ok", backup.copy_problem.empty()}};
-    if (!backup.copy_problem.empty()) copy["problem"] = backup.copy_problem;
+    copy = {{"at", console::InstantOrNull(backup.copied)},
+            {"ok", backup.copy_problem.empty()},
+            {"problem", backup.copy_problem}};
   }
-  return {{"made_ms", backup.made / kMillisecond},
-          {"age_ms", backup.age / kMillisecond},
+  return {{"made_at", console::InstantOrNull(backup.made)},
+          {"age_s", console::Seconds(backup.age)},
           {"directory", backup.directory},
           {"operations", backup.operations},
           {"bytes", backup.bytes},
@@ -74,6 +75,20 @@ std::string BackupText(const job::ClusterStatus& status) {
          (backup.copied == 0            ? ", not copied elsewhere by `master backup`"
           : backup.copy_problem.empty() ? ", copied"
                                         : ", NOT copied");
+}
+
+bool IsOutOfUse(const job::Node& node) { return node.draining || node.maintenance_for > 0; }
+
+Json OutOfUse(const std::vector<job::Node>& nodes) {
+  Json list = Json::array();
+  for (const job::Node& node : nodes) {
+    if (!IsOutOfUse(node)) continue;
+    list.push_back({{"node", node.node.value},
+                    {"state", NodeStateWord(node)},
+                    {"reason", node.reason.empty() ? Json() : Json(node.reason)},
+                    {"maintenance_left_s", console::Seconds(node.maintenance_for)}});
+  }
+  return list;
 }
 
 Json ToJson(const job::ClusterStatus& status) {
@@ -98,6 +113,7 @@ Json ToJson(const job::ClusterStatus& status) {
             {"avoided", status.avoided},
             {"full", status.full},
             {"ailing", status.ailing},
+            {"maintenance", status.maintained},
             {"lost", status.lost},
             {"awaited", status.awaited}}},
           {"slots",
@@ -113,6 +129,7 @@ Json ToJson(const job::ClusterStatus& status) {
             {"under_replicated", status.under_replicated},
             {"short_of_nodes", status.short_of_nodes},
             {"single_replica", status.single_replica},
+            {"only_in_maintenance", status.only_in_maintenance},
             {"corrupt_replicas", status.corrupt_replicas}}},
           {"jobs", {{"running", status.jobs_running}, {"waiting", status.jobs_waiting}}},
           {"backup", BackupToJson(status)}};
@@ -127,6 +144,7 @@ std::string NodesText(const job::ClusterStatus& status) {
   add(status.avoided, "of them avoided");
   add(status.full, "of them full");
   add(status.ailing, "of them ailing");
+  add(status.maintained, "in maintenance");
   add(status.lost, "lost");
   add(status.awaited, "awaited");
   return text;
@@ -206,11 +224,19 @@ int ShowClusterStatus(const Invocation& invocation, const Words& args) {
   Result<job::ClusterStatus> status = job::JobClient(**files).GetClusterStatus();
   if (!status.ok()) return invocation.Fail("cluster status", status.status());
   AddOwnCertificate(&*status);
+  Result<std::vector<job::Node>> nodes = std::vector<job::Node>();
+  if (status->draining + status->maintained > 0) nodes = job::JobClient(**files).Nodes();
+  if (!nodes.ok()) return invocation.Fail("cluster status", nodes.status());
   Printer out(invocation.console);
   if (json) {
-    out << console::Dump(ToJson(*status)) << "\n";
+    Json all = ToJson(*status);
+    all["out_of_use"] = OutOfUse(*nodes);
+    out << console::Dump(all) << "\n";
   } else {
     Show(*status, out);
+    for (const job::Node& node : *nodes) {
+      if (IsOutOfUse(node)) out << console::Left("out of use", 11) << OutOfUseLine(node) << "\n";
+    }
   }
   if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("cluster status", written);
   return Conclude(invocation, *status);

@@ -57,6 +57,13 @@ namespace millrace::cli {
 [[nodiscard]] std::string ZshCompletion();
 [[nodiscard]] std::string FishCompletion();
 
+// Returns the state of a node in one word, as scripts get it, and in words: "maintenance", "maintenance until 14:30
+// UTC".
+[[nodiscard]] std::string NodeStateWord(const job::Node& node);
+[[nodiscard]] std::string NodeState(const job::Node& node);
+// Returns why the node is out of use, in a line: "node 3: maintenance until 14:30 UTC, and away: new kernel".
+[[nodiscard]] std::string OutOfUseLine(const job::Node& node);
+
 // Returns the text of `scheduler show`: the name, the settings in force, pools or queues, deadlines, and why jobs wait.
 [[nodiscard]] std::string SchedulerText(const job::SchedulerView& view);
 

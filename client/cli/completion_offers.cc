@@ -170,6 +170,16 @@ Words NodeWords(const Invocation& invocation) {
   return words;
 }
 
+Words Racks(const Invocation& invocation) {
+  std::set<std::string> racks;
+  const std::unique_ptr<dfs::DfsClient> files = AskQuietly(invocation);
+  if (files == nullptr) return {};
+  const Result<std::vector<job::Node>> nodes = job::JobClient(*files).Nodes();
+  if (!nodes.ok()) return {};
+  for (const job::Node& node : *nodes) racks.insert(node.rack);
+  return {racks.begin(), racks.end()};
+}
+
 // Returns "name=" for each option of the job. A program of the user is not started because a key is pressed: of its
 // options only those are offered that every job has.
 Words JobOptions(const Invocation& invocation, const std::string& job) {
@@ -205,6 +215,8 @@ Words ValuesOf(const Invocation& invocation, const Place& place) {
   if (option == "--progress") return {"auto", "bar", "plain", "none"};
   if (option == "--type") return {"f", "d"};
   if (option == "--user" && verb == "job") return OfJobs(invocation, &JobStatus::owner);
+  if (option == "--rack" && verb == "node") return Racks(invocation);
+  if (option == "--for" && below == "maintenance") return {"15m", "30m", "1h", "2h", "4h"};
   if (option == "--pool") return OfJobs(invocation, &JobStatus::pool);
   if (option == "-D" && RunsAJob(place.command) && !place.operands.empty())
     return JobOptions(invocation, place.operands.front());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
@@ -24,18 +26,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostNodes = 10000;  // in one command
 
-std::string StateWord(const job::Node& node) {
-  if (!node.alive) return node.awaited ? "awaited" : "lost";
-  if (node.leaving_in) return "leaving";
-  if (node.may_go == job::GoState::kYes) return "decommissioned";
-  if (node.draining) return "decommissioning";
-  if (!node.ailing.empty()) return "ailing";
-  return node.avoided_for > 0 ? "avoided" : "alive";
-}
-
-std::string State(const job::Node& node) {
-  if (!node.alive || !node.leaving_in) return StateWord(node);
-  return "leaving in " + std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + ")";
+// "14:30 UTC": a maintenance ends within a day.
+std::string MaintenanceEnd(const job::Node& node) {
+  constexpr std::size_t kClock = 11, kMinutes = 5;  // in "2024-05-01 14:30:00"
+  return console::FormatTime(SystemClock().Now() + node.maintenance_for).substr(kClock, kMinutes) + " UTC";
 }
 
 std::string AvoidedLine(const job::Node& node) {
@@ -90,7 +84,7 @@ Json ToJson(const job::Node& node) {
   Json json{{"node", node.node.value}};
   console::SetBytes(json, "host", node.host);
   json["port"] = node.port;
-  json["state"] = StateWord(node);
+  json["state"] = NodeStateWord(node);
   json["may_go"] = job::InWords(node.may_go);
   console::SetBytes(json, "rack", node.rack);
   console::SetBytes(json, "datacenter", node.datacenter);
@@ -112,6 +106,8 @@ Json ToJson(const job::Node& node) {
   json["blocks_left"] = node.Drains() ? node.blocks_left : 0;
   json["leaving_in_s"] = console::Seconds(node.leaving_in);
   json["outputs_left"] = node.outputs_left;
+  json["maintenance_left_s"] = console::Seconds(node.maintenance_for);
+  json["reason"] = node.reason.empty() ? Json() : Json(node.reason);
   json["avoided_for_s"] = console::Seconds(node.avoided_for);
   json["avoided_by"] = JobNumbers(node.avoided_by);
   json["ailing"] = node.ailing.empty() ? Json() : Json(node.ailing);
@@ -144,7 +140,7 @@ Listing<job::Node> Fields() {
        [](Node node) { return std::to_string(node.node.value); },
        [](Node node) { return SortKey(node.node.value, ""); }},
       {"name", {"NAME", 9, 8}, [](Node node) { return node.name; }, {}},
-      {"state", {"STATE", kAlways, 15}, State, {}},
+      {"state", {"STATE", kAlways, 15}, NodeState, {}},
       {"address", {"ADDRESS", 10}, [](Node node) { return node.host + ":" + std::to_string(node.port); }, {}},
       {"datacenter", {"DATACENTER", 1}, [](Node node) { return node.datacenter; }, {}},
       {"rack", {"RACK", 2, 8}, [](Node node) { return node.rack; }, {}},
@@ -199,6 +195,7 @@ void PrintNotes(const std::vector<job::Node>& nodes, Printer& out) {
         << " until something is removed there\n";
   }
   for (const job::Node& node : nodes) {
+    if (node.maintenance_for > 0 || !node.reason.empty()) out << OutOfUseLine(node) << "\n";
     if (node.alive && node.leaving_in) out << LeavingLine(node) << "\n";
     if (!node.ailing.empty()) out << AilingLine(node) << "\n";
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
@@ -215,7 +212,7 @@ std::string Totals(const std::vector<job::Node>& nodes) {
   std::vector<std::string> states;
   std::uint64_t maps = 0, map_slots = 0, reduces = 0, reduce_slots = 0, used = 0, free = 0;
   for (const job::Node& node : nodes) {
-    states.push_back(StateWord(node));
+    states.push_back(NodeStateWord(node));
     if (!node.alive) continue;
     maps += node.maps_running;
     map_slots += node.map_slots;
@@ -225,8 +222,8 @@ std::string Totals(const std::vector<job::Node>& nodes) {
     free += node.free;
   }
   return std::to_string(nodes.size()) + (nodes.size() == 1 ? " node: " : " nodes: ") +
-         CountsInWords(states, {"alive", "leaving", "decommissioning", "decommissioned", "ailing", "avoided", "awaited",
-                                "lost"}) +
+         CountsInWords(states, {"alive", "leaving", "decommissioning", "decommissioned", "maintenance", "ailing",
+                                "avoided", "awaited", "lost"}) +
          "; maps " + std::to_string(maps) + " of " + std::to_string(map_slots) + ", reduces " +
          std::to_string(reduces) + " of " + std::to_string(reduce_slots) + "; used " + FormatBytes(used) + ", free " +
          FormatBytes(free) + "\n";
@@ -323,32 +320,128 @@ int DiscardUnknown(const Invocation& invocation, const Words& args) {
   return written.ok() ? kDone : invocation.Fail("node discard-unknown", written);
 }
 
+// The nodes that a command is about: those that its operands name, and those of racks that are not lost.
+struct Chosen {
+  Words racks;
+
+  void Declare(Arguments& arguments) {
+    arguments.List("--rack", &racks, "all nodes of this rack that are not lost, too; may be repeated");
+  }
+  // Returns an exit status after wrong arguments.
+  [[nodiscard]] std::optional<int> Check(const Invocation& invocation, const Arguments& arguments) const {
+    if (!arguments.operands().empty() || !racks.empty()) return std::nullopt;
+    return invocation.Fail(arguments.verb(), Invalid("name a node, or a rack with --rack"), kWrongUsage);
+  }
+  [[nodiscard]] Result<std::vector<NodeId>> Find(job::JobClient& client, const Words& operands) const {
+    MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client.Nodes());
+    std::vector<NodeId> found;
+    const auto add = [&found](NodeId node) {
+      if (std::ranges::find(found, node) == found.end()) found.push_back(node);
+    };
+    for (const std::string& word : operands) {
+      MILLRACE_ASSIGN(const NodeId node, FindNode(nodes, word));
+      add(node);
+    }
+    for (const std::string& rack : racks) MILLRACE_TRY(AddRack(nodes, rack, add));
+    return found;
+  }
+
+ private:
+  static Status AddRack(const std::vector<job::Node>& nodes, const std::string& rack,
+                        const std::function<void(NodeId)>& add) {
+    const job::Node* first = nullptr;
+    for (const job::Node& node : nodes) {
+      if (node.rack != rack || NodeStateWord(node) == "lost") continue;
+      if (first != nullptr && first->datacenter != node.datacenter) {
+        return Invalid("rack " + Quote(rack) + " is in two datacenters, " + Quote(first->datacenter) + " and " +
+                       Quote(node.datacenter) + "; name the nodes instead");
+      }
+      if (first == nullptr) first = &node;
+    }
+    if (first == nullptr) return NotFound("rack " + Quote(rack) + ": no node there that is not lost");
+    for (const job::Node& node : nodes) {
+      if (node.rack == rack && NodeStateWord(node) != "lost") add(node.node);
+    }
+    return Status::Ok();
+  }
+};
+
 int Decommission(const Invocation& invocation, const Words& args) {
   const std::string verb = "node decommission";
   Arguments arguments(
-      verb, "NODE...",
+      verb, "[NODE...]",
       "Gives nodes no new tasks, copies their blocks and map outputs elsewhere and waits until the master says that "
       "they "
       "may be taken away for good. It fails if one of them is lost. NODE is a number, a name, HOST:PORT or HOST.");
   arguments.Example("10.0.0.7");
   arguments.Example("--no-wait 3 4");
+  arguments.Example("--rack r7 --reason 'the rack is sold'");
   bool force = false, no_wait = false;
+  std::string reason;
+  Chosen chosen;
+  chosen.Declare(arguments);
+  arguments.Text("--reason", &reason, "why; `node list` shows it, and the audit log");
   arguments.Flag("--force", &force, "do it even if too few nodes are left for the blocks, or its trash may be needed");
   arguments.Flag("--no-wait", &no_wait, "return at once; `node list --wide` shows how much is left to move");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kMostNodes)) return *status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, kMostNodes)) return *status;
+  if (const std::optional<int> status = chosen.Check(invocation, arguments)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
+  const Result<std::vector<NodeId>> nodes = chosen.Find(client, arguments.operands());
   if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
-  Status done = client.DrainNodes(*nodes, true, force);
+  Status done = client.DrainNodes(*nodes, true, force, reason);
   if (done.ok() && !no_wait) done = AwaitDrained(invocation, client, *nodes, force);
+  return done.ok() ? kDone : invocation.Fail(verb, done);
+}
+
+// Returns the time of --for; 0 for --end.
+Result<Micros> TimeOf(const std::string& length, bool end) {
+  constexpr Micros kLongest = 24 * kHour;
+  if (end != length.empty()) return Invalid(end ? "--for and --end exclude each other" : "give --for TIME, or --end");
+  if (end) return Micros{0};
+  MILLRACE_ASSIGN(const Micros time, ParseDuration(length));
+  if (time <= 0 || time > kLongest) return Invalid("--for " + length + ": give a time of at most 24h, such as 30m");
+  return time;
+}
+
+int Maintain(const Invocation& invocation, const Words& args) {
+  const std::string verb = "node maintenance";
+  Arguments arguments(
+      verb, "[NODE...]",
+      "Says that nodes will be away for a while. They get no new tasks and no blocks, their running tasks go on, and "
+      "nothing is copied while they are away, until the time is over. A node that is not back then is lost. NODE is a "
+      "number, a name, HOST:PORT or HOST.");
+  arguments.Example("3 --for 30m --reason 'new kernel'");
+  arguments.Example("--rack r7 --for 2h");
+  arguments.Example("3 --end");
+  std::string length, reason;
+  bool end = false, force = false;
+  Chosen chosen;
+  chosen.Declare(arguments);
+  arguments.Text("--for", &length, "how long, from now, 24h at most; given again, it sets the end anew");
+  arguments.Text("--reason", &reason, "why; `node list` shows it, and the audit log");
+  arguments.Flag("--end", &end, "end it now");
+  arguments.Flag("--force", &force,
+                 "do it even if no node is left in use, or blocks are on these nodes only; these are then copied");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, kMostNodes)) return *status;
+  if (const std::optional<int> status = chosen.Check(invocation, arguments)) return *status;
+  const Result<Micros> time = TimeOf(length, end);
+  if (!time.ok()) return invocation.Fail(verb, time.status(), kWrongUsage);
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
+  job::JobClient client(**files);
+  const Result<std::vector<NodeId>> nodes = chosen.Find(client, arguments.operands());
+  if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
+  const Status done = client.MaintainNodes(*nodes, *time, force, reason);
   return done.ok() ? kDone : invocation.Fail(verb, done);
 }
 
 int Recommission(const Invocation& invocation, const Words& args) {
   const std::string verb = "node recommission";
-  Arguments arguments(verb, "NODE...", "Puts nodes back into use. NODE is a number, a name, HOST:PORT or HOST.");
+  Arguments arguments(verb, "NODE...",
+                      "Puts nodes back into use that are decommissioned or in maintenance. NODE is a number, a name, "
+                      "HOST:PORT or HOST.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kMostNodes)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
@@ -377,11 +470,34 @@ int Forget(const Invocation& invocation, const Words& args) {
 
 }  // namespace
 
+std::string NodeStateWord(const job::Node& node) {
+  if (node.maintenance_for > 0) return "maintenance";
+  if (!node.alive) return node.awaited ? "awaited" : "lost";
+  if (node.leaving_in) return "leaving";
+  if (node.may_go == job::GoState::kYes) return "decommissioned";
+  if (node.draining) return "decommissioning";
+  if (!node.ailing.empty()) return "ailing";
+  return node.avoided_for > 0 ? "avoided" : "alive";
+}
+
+std::string NodeState(const job::Node& node) {
+  if (node.maintenance_for > 0) return "maintenance until " + MaintenanceEnd(node);
+  if (!node.alive || !node.leaving_in) return NodeStateWord(node);
+  return "leaving in " + std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + ")";
+}
+
+std::string OutOfUseLine(const job::Node& node) {
+  std::string line = "node " + std::to_string(node.node.value) + ": " + NodeState(node);
+  if (node.maintenance_for > 0 && !node.alive) line += ", and away";
+  return node.reason.empty() ? line : line + ": " + Printable(node.reason);
+}
+
 std::vector<Verb> NodeVerbs() {
   return {
       {"list", "the workers that the master knows", ListNodes, {}},
       {"decommission", "empty a node before it is taken away", Decommission, {}},
       {"recommission", "put a node back into use", Recommission, {}},
+      {"maintenance", "say that a node will be away for a while", Maintain, {}},
       {"forget", "take a lost node off the list", Forget, {}},
       {"unknown", "the blocks on a node that belong to no file", Unknown, {}},
       {"discard-unknown", "move them to the node's trash, however many they are", DiscardUnknown, {}},

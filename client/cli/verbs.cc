@@ -90,6 +90,8 @@ constexpr Synonym kOfJob[] = {
 constexpr Synonym kOfNode[] = {
     {"drain", "decommission"},
     {"cordon", "decommission"},
+    {"reboot", "maintenance"},
+    {"down", "maintenance"},
     {"remove", "decommission"},
     {"stop", "decommission"},
     {"undrain", "recommission"},

@@ -277,13 +277,26 @@ Result<std::vector<Node>> JobClient::Nodes() {
   return nodes;
 }
 
-Status JobClient::DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force) {
+Status JobClient::MaintainNodes(const std::vector<NodeId>& nodes, Micros time, bool force, const std::string& reason) {
+  return Ask(time == 0 ? "end the maintenance of nodes" : "put nodes into maintenance", [&](Master::Client master) {
+    auto call = master.maintainNodesRequest();
+    auto numbers = call.initNodes(static_cast<unsigned>(nodes.size()));
+    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i].value);
+    call.setMillis(static_cast<std::uint64_t>((time + kMillisecond - 1) / kMillisecond));
+    call.setReason(reason);
+    call.setForce(force);
+    return call.send().ignoreResult();
+  });
+}
+
+Status JobClient::DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force, const std::string& reason) {
   return Ask(drained ? "decommission nodes" : "recommission nodes", [&](Master::Client master) {
     auto call = master.drainNodeRequest();
     auto numbers = call.initNodes(static_cast<unsigned>(nodes.size()));
     for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i].value);
     call.setDrained(drained);
     call.setForce(force);
+    call.setReason(reason);
     return call.send().ignoreResult();
   });
 }

@@ -50,7 +50,11 @@ class JobClient {
   [[nodiscard]] Result<MayGo> AskMayGo(const std::vector<NodeId>& nodes);
   // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. If `drained` is false, puts them
   // back into use. All or none of them change. `force` drains them even if no other node is left to take the blocks.
-  Status DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force);
+  // `reason` is shown by `node list`; at most 200 bytes.
+  Status DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force, const std::string& reason = "");
+  // Puts the nodes into maintenance for `time`, which is at most a day; 0 ends it. All or none of them change. Without
+  // `force`, returns kInvalid, with their number, if blocks would be on these nodes only.
+  Status MaintainNodes(const std::vector<NodeId>& nodes, Micros time, bool force, const std::string& reason);
 
   // Removes lost nodes from the list, all or none. `force` removes them even if blocks are missing that may be on them.
   Status ForgetNodes(const std::vector<NodeId>& nodes, bool force);

@@ -81,6 +81,8 @@ struct Node {
   std::uint64_t blocks_left = 0;     // of a draining or leaving node: its blocks that have too few replicas elsewhere
   std::optional<Micros> leaving_in;  // the time until its machine will be taken away; nothing: it stays
   std::string leaving_reason;        // the reason for which the machine will be taken away
+  std::string reason;                // why it drains or is in maintenance, as somebody said; empty: nobody said
+  Micros maintenance_for = 0;        // the time for which it still is in maintenance; 0: it is not
   std::uint64_t outputs_left = 0;    // of a draining node: map outputs that reduces may need and only it has
 
   // True if the node gets no tasks and its blocks are copied elsewhere.
@@ -110,7 +112,7 @@ struct ClusterStatus {
     std::string line;
   };
   std::vector<Notice> faults, warnings;  // the risks are among the warnings
-  std::uint32_t live = 0, draining = 0, avoided = 0, ailing = 0, full = 0, lost = 0, awaited = 0;
+  std::uint32_t live = 0, draining = 0, avoided = 0, ailing = 0, full = 0, lost = 0, awaited = 0, maintained = 0;
   std::uint32_t map_slots = 0, maps_running = 0, reduce_slots = 0, reduces_running = 0;
   std::uint64_t capacity = 0, used = 0, free = 0;
   struct WorkerRelease {
@@ -120,7 +122,7 @@ struct ClusterStatus {
   std::vector<WorkerRelease> workers;
   std::uint64_t files = 0, directories = 0, bytes = 0;
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, short_of_nodes = 0, single_replica = 0,
-                corrupt_replicas = 0;
+                corrupt_replicas = 0, only_in_maintenance = 0;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;
   struct Backup {
     Micros made = 0, age = 0;

@@ -80,7 +80,8 @@ Status Collect(std::array<pollfd, 2> pipes, const CaptureLimits& limits, const s
       if (size <= 0) {
         pipes[i].fd = -1;
       } else if (sinks[i]->append(buffer, static_cast<std::size_t>(size)).size() > limits.bytes) {
-        return Invalid(Quote(program) + " printed more than " + FormatBytes(limits.bytes));
+        sinks[i]->resize(limits.bytes);
+        if (!limits.cuts) return Invalid(Quote(program) + " printed more than " + FormatBytes(limits.bytes));
       }
     }
   }

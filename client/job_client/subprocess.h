@@ -14,6 +14,7 @@ namespace millrace::job {
 struct CaptureLimits {
   Micros timeout = 5 * kSecond;
   std::size_t bytes = std::size_t{1} << 20;  // the limit for standard output and for standard error, each
+  bool cuts = false;                         // more than that is read and dropped, and no failure
 };
 
 struct Captured {

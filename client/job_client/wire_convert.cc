@@ -61,6 +61,8 @@ Node Read(master::wire::NodeStatus::Reader in) {
     out.leaving_in = static_cast<Micros>(in.getLeaving().getInMillis()) * kMillisecond;
     out.leaving_reason = in.getLeaving().getReason();
   }
+  out.reason = in.getReason();
+  out.maintenance_for = static_cast<Micros>(in.getMaintenanceMillis()) * kMillisecond;
   out.outputs_left = in.getOutputsLeft();
   out.since_heartbeat = static_cast<Micros>(in.getLastHeartbeatMillisAgo()) * kMillisecond;
   return out;
@@ -97,6 +99,8 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.ailing = in.getAiling();
   out.lost = in.getLost();
   out.awaited = in.getAwaited();
+  out.maintained = in.getMaintained();
+  out.only_in_maintenance = in.getOnlyInMaintenance();
   out.map_slots = in.getMapSlots();
   out.maps_running = in.getMapsRunning();
   out.reduce_slots = in.getReduceSlots();

@@ -149,7 +149,7 @@ class BlockManager::Impl::Mover {
       if (!node.Ready() || node.ordered.contains(id)) return false;
       if (holder == giver) {
         holds = true;
-      } else if (!node.draining) {
+      } else if (!impl_.IsApart(holder)) {
         others_.push_back(&node.where);
       }
     }

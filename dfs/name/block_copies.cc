@@ -73,8 +73,8 @@ class BlockManager::Impl::Copier {
       if (target.ailing) ailing_.push_back(target.node);
       if (target.free_bytes > 0) ++Open(target);
     }
-    const auto staying = impl_.nodes_up - static_cast<std::size_t>(std::ranges::count_if(
-                                              impl_.leaving, [this](NodeId n) { return impl_.nodes.at(n).up; }));
+    const auto staying = static_cast<std::size_t>(std::ranges::count_if(
+        impl_.nodes, [this](const auto& node) { return node.second.up && !IsSpared(node.first); }));
     for (std::size_t level = 0; level < kLevels; ++level) {
       // A block with a replica on every node has no place for another. In a small cluster that is true of every block.
       if (level + 1 < kLevels && level >= staying) return;
@@ -104,7 +104,7 @@ class BlockManager::Impl::Copier {
   }
 
   [[nodiscard]] int Lacking(BlockId id, const BlockState& block) const {
-    return static_cast<int>(block.wanted) - static_cast<int>(impl_.Live(block) + impl_.CopiesOf(id));
+    return static_cast<int>(impl_.Needed(id, block)) - static_cast<int>(impl_.Live(block) + impl_.CopiesOf(id));
   }
 
   void CopyBlock(BlockId id, const BlockState& block) {
@@ -114,7 +114,7 @@ class BlockManager::Impl::Copier {
     PlacementRequest request;
     request.block_size = std::max<std::uint64_t>(1, block.length);
     request.existing.assign(block.holders.begin(), block.holders.end());
-    std::erase_if(request.existing, [this](NodeId n) { return impl_.draining.contains(n); });
+    std::erase_if(request.existing, [this](NodeId n) { return impl_.IsApart(n); });
     for (auto it = impl_.copies.lower_bound({id, NodeId{}}); it != impl_.copies.end() && it->first.first == id; ++it) {
       request.existing.push_back(it->first.second);
     }
@@ -158,18 +158,23 @@ class BlockManager::Impl::Copier {
     return impl_.leaving.contains(source) ? max_copies_ * kLeavingHaste : max_copies_;
   }
 
-  // Returns a holder with the fewest copies under way. Ties are broken at random. A node that is leaving is spared for
-  // the blocks that no other healthy node has, and an ailing one is asked if no other has the block.
+  // A node that is leaving or in maintenance is spared for the blocks that no other healthy node has.
+  [[nodiscard]] bool IsSpared(NodeId node) const {
+    return impl_.leaving.contains(node) || impl_.maintenance.contains(node);
+  }
+
+  // Returns a holder with the fewest copies under way. Ties are broken at random. An ailing node is asked if no other
+  // has the block.
   std::optional<NodeId> Source(BlockId id, const BlockState& block) {
     const bool ailing_only = std::ranges::all_of(block.holders, [&](NodeId n) { return impl_.ailing.contains(n); });
     std::optional<NodeId> best;
     std::uint32_t fewest = max_copies_ * kLeavingHaste;
     std::uint64_t equals = 0;
-    const bool spares = std::ranges::any_of(
-        block.holders, [&](NodeId n) { return !impl_.leaving.contains(n) && !impl_.ailing.contains(n); });
+    const bool spares =
+        std::ranges::any_of(block.holders, [&](NodeId n) { return !IsSpared(n) && !impl_.ailing.contains(n); });
     for (const NodeId holder : block.holders) {
       const NodeState& node = impl_.nodes.at(holder);
-      if (spares && impl_.leaving.contains(holder)) continue;
+      if (spares && IsSpared(holder)) continue;
       if (!ailing_only && impl_.ailing.contains(holder)) continue;
       if (!node.Ready() || node.copies >= MostFrom(holder) || node.copies > fewest || node.ordered.contains(id))
         continue;

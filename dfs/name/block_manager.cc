@@ -28,36 +28,97 @@ bool IsGood(const ExpectedReplica& replica) { return replica.ordered && replica.
 
 std::uint32_t BlockManager::Impl::Live(const BlockState& block) const {
   auto live = static_cast<std::uint32_t>(block.holders.size());
-  if (draining.empty()) return live;
-  for (const NodeId node : block.holders) live -= draining.contains(node) ? 1 : 0;
+  if (draining.empty() && maintenance.empty()) return live;
+  for (const NodeId node : block.holders) live -= IsApart(node) ? 1 : 0;
   return live;
+}
+
+std::uint32_t BlockManager::Impl::Away(BlockId id, const BlockState& block) const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(maintenance, [&](NodeId number) {
+    const NodeState& node = nodes.at(number);
+    return node.may_have_any || std::ranges::binary_search(block.holders, number) ||
+           (node.believed && node.believed->contains(id));
+  }));
+}
+
+std::uint32_t BlockManager::Impl::Needed(BlockId id, const BlockState& block) const {
+  const std::uint32_t wanted = block.wanted;
+  if (maintenance.empty()) return wanted;
+  if (std::ranges::any_of(block.holders, [this](NodeId node) { return draining.contains(node); })) return wanted;
+  return std::max(std::min(wanted, least_staying), wanted - std::min(wanted, Away(id, block)));
+}
+
+void BlockManager::Impl::EndBeliefs(NodeState* node) {
+  if (!node->believed && !node->may_have_any) return;
+  Reconsider(node->may_have_any ? nullptr : &*node->believed, [&] {
+    node->believed.reset();
+    node->may_have_any = false;
+  });
 }
 
 std::uint32_t BlockManager::Impl::Staying(BlockId id, const BlockState& block) const {
   return static_cast<std::uint32_t>(std::ranges::count_if(
-      block.holders, [&](NodeId node) { return !draining.contains(node) && !nodes.at(node).ordered.contains(id); }));
+      block.holders, [&](NodeId node) { return !IsApart(node) && !nodes.at(node).ordered.contains(id); }));
 }
 
 std::size_t BlockManager::Impl::LevelOf(const BlockState& block) const {
   std::size_t safe = block.holders.size();
-  if (!leaving.empty()) {
-    for (const NodeId node : block.holders) safe -= leaving.contains(node) ? 1 : 0;
+  if (!leaving.empty() || !maintenance.empty()) {
+    for (const NodeId node : block.holders) safe -= leaving.contains(node) || maintenance.contains(node) ? 1 : 0;
   }
   return std::min(safe, kLevels - 1);
 }
 
-void BlockManager::Impl::Account(const BlockState& block, bool add) {
+void BlockManager::Impl::Account(BlockId id, const BlockState& block, bool add) {
+  const std::uint32_t live = Live(block);
+  const bool is_exposed =
+      !maintenance.empty() && live < std::min<std::uint32_t>(block.wanted, least_staying) && Away(id, block) > 0;
   if (add) {
-    counts.Add(block.wanted, Live(block), block.holders.size());
+    counts.Add(block.wanted, Needed(id, block), live, block.holders.size());
+    exposed += is_exposed ? 1 : 0;
   } else {
-    counts.Remove(block.wanted, Live(block), block.holders.size());
+    counts.Remove(block.wanted, Needed(id, block), live, block.holders.size());
+    exposed -= is_exposed ? 1 : 0;
   }
+}
+
+void BlockManager::Impl::Recount() {
+  counts = {};
+  exposed = 0;
+  for (auto& [id, block] : blocks) {
+    Account(id, block, true);
+    Enqueue(id, &block);
+  }
+}
+
+void BlockManager::Impl::Reconsider(const boost::unordered_flat_set<BlockId>* concerned,
+                                    const std::function<void()>& change) {
+  if (concerned == nullptr) {
+    change();
+    return Recount();
+  }
+  std::vector<std::pair<BlockId, BlockState*>> wanted;
+  for (const BlockId id : *concerned) {
+    if (const auto it = blocks.find(id); it != blocks.end()) wanted.emplace_back(id, &it->second);
+  }
+  for (const auto& [id, block] : wanted) Account(id, *block, false);
+  change();
+  for (const auto& [id, block] : wanted) {
+    Account(id, *block, true);
+    Enqueue(id, block);
+  }
+}
+
+void BlockManager::Impl::Disbelieve(NodeState* node, BlockId block) {
+  if (!node->believed || !node->believed->contains(block)) return;
+  const boost::unordered_flat_set<BlockId> concerned{block};
+  Reconsider(&concerned, [&] { node->believed->erase(block); });
 }
 
 void BlockManager::Impl::Enqueue(BlockId id, BlockState* block) {
   if (block->holders.empty()) return;
   const std::uint32_t live = Live(*block);
-  if (live < block->wanted) {
+  if (live < Needed(id, *block)) {
     const std::size_t level = LevelOf(*block);
     const auto bit = static_cast<std::uint8_t>(1u << level);
     if ((block->queued & bit) != 0) return;
@@ -70,10 +131,10 @@ void BlockManager::Impl::Enqueue(BlockId id, BlockState* block) {
 }
 
 void BlockManager::Impl::AddHolder(BlockId id, BlockState* block, NodeId node) {
-  Account(*block, false);
+  Account(id, *block, false);
   block->holders.insert(std::lower_bound(block->holders.begin(), block->holders.end(), node), node);
   nodes.at(node).held_bytes += block->length;
-  Account(*block, true);
+  Account(id, *block, true);
   NoteMoved(id, block);
   // A hint at a more endangered level is enough, since its level is corrected when it is taken. After a start, when
   // every block gains its replicas one by one, this saves most of the hints.
@@ -83,18 +144,18 @@ void BlockManager::Impl::AddHolder(BlockId id, BlockState* block, NodeId node) {
 void BlockManager::Impl::RemoveHolder(BlockId id, BlockState* block, NodeId node) {
   const auto at = std::lower_bound(block->holders.begin(), block->holders.end(), node);
   if (at == block->holders.end() || *at != node) return;
-  Account(*block, false);
+  Account(id, *block, false);
   block->holders.erase(at);
   nodes.at(node).held_bytes -= block->length;
-  Account(*block, true);
+  Account(id, *block, true);
   NoteMoved(id, block);
   Enqueue(id, block);
 }
 
 void BlockManager::Impl::ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication) {
-  Account(*block, false);
+  Account(id, *block, false);
   block->wanted = static_cast<std::uint8_t>(replication);
-  Account(*block, true);
+  Account(id, *block, true);
   Enqueue(id, block);
 }
 
@@ -117,7 +178,7 @@ void BlockManager::Impl::UpdateCandidate(NodeId id) {
   const NodeState& node = nodes.at(id);
   const auto at = FindCandidate(&candidates, id);
   const bool known = at != candidates.end() && at->node == id;
-  if (!node.up || node.draining || ailing.contains(id)) {
+  if (!node.up || IsApart(id) || ailing.contains(id)) {
     if (known) candidates.erase(at);
     return;
   }
@@ -137,7 +198,7 @@ Candidate BlockManager::Impl::CandidateOf(NodeId id) const {
 std::vector<NodeId> BlockManager::Impl::AilingInUse() const {
   std::vector<NodeId> in_use;
   for (const NodeId id : ailing) {
-    if (nodes.at(id).up && !nodes.at(id).draining) in_use.push_back(id);
+    if (nodes.at(id).up && !IsApart(id)) in_use.push_back(id);
   }
   return in_use;
 }
@@ -163,7 +224,7 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   state.length = block.length;
   state.crc = block.crc;
   state.wanted = static_cast<std::uint8_t>(replication);
-  impl_->Account(state, true);
+  impl_->Account(block.id, state, true);
   const auto expected = impl_->expected.find(block.id);
   if (expected == impl_->expected.end()) return;
   const std::vector<ExpectedReplica> replicas = std::move(expected->second.replicas);
@@ -198,7 +259,7 @@ void BlockManager::Unwant(BlockId block) {
   if (const auto it = impl_->blocks.find(block); it != impl_->blocks.end()) {
     holders.assign(it->second.holders.begin(), it->second.holders.end());
     for (const NodeId id : holders) impl_->nodes.at(id).held_bytes -= it->second.length;
-    impl_->Account(it->second, false);
+    impl_->Account(block, it->second, false);
     impl_->blocks.erase(it);
   }
   if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
@@ -231,7 +292,7 @@ void BlockManager::Disown(BlockId block) {
       for (const NodeId id : bad->second) holders.emplace_back(id, length);
     }
     for (const NodeId id : it->second.holders) impl_->nodes.at(id).held_bytes -= length;
-    impl_->Account(it->second, false);
+    impl_->Account(block, it->second, false);
     impl_->blocks.erase(it);
   }
   if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
@@ -301,7 +362,7 @@ bool BlockManager::ExpectedElsewhere(NodeId id, BlockId block) const {
   const auto open = impl_->expected.find(block);
   return open != impl_->expected.end() &&
          std::ranges::any_of(open->second.replicas, [&](const ExpectedReplica& replica) {
-           return IsGood(replica) && replica.node != id && !impl_->draining.contains(replica.node);
+           return IsGood(replica) && replica.node != id && !impl_->IsApart(replica.node);
          });
 }
 
@@ -321,6 +382,56 @@ std::optional<std::uint64_t> BlockManager::LostWith(NodeId id, const std::functi
   for (std::size_t i = 0; visit && i < lost.size() && visit(lost[i]); ++i) {
   }
   return lost.size();
+}
+
+void BlockManager::SetLeastStaying(std::uint32_t replicas) {
+  MILLRACE_CHECK(impl_->maintenance.empty(), "the least number of staying replicas is set during maintenance");
+  impl_->least_staying = replicas;
+}
+
+void BlockManager::SetMaintenance(NodeId id, bool maintenance) {
+  if (impl_->maintenance.contains(id) == maintenance) return;
+  NodeState& node = impl_->nodes[id];
+  const bool vague = maintenance ? !(node.Ready() || (!node.up && node.last_held)) : node.may_have_any;
+  boost::unordered_flat_set<BlockId> concerned = node.blocks;
+  concerned.insert(node.unconfirmed.begin(), node.unconfirmed.end());
+  const auto& away = maintenance ? node.last_held : node.believed;
+  if (away) concerned.insert(away->begin(), away->end());
+  impl_->Reconsider(vague ? nullptr : &concerned, [&] {
+    node.may_have_any = maintenance && vague;
+    if (maintenance) {
+      impl_->maintenance.insert(id);
+      if (!vague) node.believed = node.last_held;
+    } else {
+      impl_->maintenance.erase(id);
+      node.believed.reset();
+    }
+  });
+  if (maintenance) impl_->CancelCopiesTo(id);
+  impl_->UpdateCandidate(id);
+}
+
+std::optional<std::uint64_t> BlockManager::LackingWithout(const std::set<NodeId>& nodes) const {
+  boost::unordered_flat_set<BlockId> theirs;
+  for (const NodeId id : nodes) {
+    const auto node = impl_->nodes.find(id);
+    if (node == impl_->nodes.end() || !node->second.Ready()) return std::nullopt;
+    theirs.insert(node->second.blocks.begin(), node->second.blocks.end());
+  }
+  const auto goes = [&](NodeId node) { return nodes.contains(node) || impl_->IsApart(node); };
+  std::uint64_t lacking = 0;
+  for (const BlockId id : theirs) {
+    if (const auto it = impl_->blocks.find(id); it != impl_->blocks.end()) {
+      const BlockState& block = it->second;
+      const auto stay = std::ranges::count_if(
+          block.holders, [&](NodeId node) { return !goes(node) && !impl_->nodes.at(node).ordered.contains(id); });
+      if (stay < std::min<std::uint32_t>(block.wanted, impl_->least_staying)) ++lacking;
+    } else if (const auto open = impl_->expected.find(id); open != impl_->expected.end()) {
+      const auto stays = [&](const ExpectedReplica& replica) { return IsGood(replica) && !goes(replica.node); };
+      if (std::ranges::none_of(open->second.replicas, stays)) ++lacking;
+    }
+  }
+  return lacking;
 }
 
 std::uint32_t BlockManager::MostWanted() const { return impl_->counts.MostWanted(); }
@@ -371,7 +482,7 @@ std::vector<NodeId> BlockManager::Replicas(BlockId block) const {
   const auto it = impl_->blocks.find(block);
   if (it == impl_->blocks.end()) return {};
   std::vector<NodeId> nodes(it->second.holders.begin(), it->second.holders.end());
-  std::stable_partition(nodes.begin(), nodes.end(), [this](NodeId n) { return !impl_->draining.contains(n); });
+  std::stable_partition(nodes.begin(), nodes.end(), [this](NodeId n) { return !impl_->IsApart(n); });
   std::stable_partition(nodes.begin(), nodes.end(), [this](NodeId n) { return !impl_->ailing.contains(n); });
   return nodes;
 }
@@ -420,6 +531,7 @@ BlockHealth BlockManager::Health() const {
   health.short_of_nodes = counts.ShortOfPlaces(places);
   health.over_replicated = counts.Over();
   health.pending = impl_->copies.size();
+  health.only_in_maintenance = impl_->exposed;
   for (const auto& [id, node] : impl_->nodes) {
     if (!node.up) continue;
     const auto unordered =
@@ -437,7 +549,7 @@ void BlockManager::ForEachUnhealthy(
   std::vector<BlockId> unhealthy;
   for (const auto& [id, block] : impl_->blocks) {
     const std::size_t held = block.holders.size();
-    const bool under = impl_->Live(block) < std::min<std::uint32_t>(block.wanted, places);
+    const bool under = impl_->Live(block) < std::min(impl_->Needed(id, block), places);
     if (held == 0 || (held == 1 && block.wanted > 1) || under) unhealthy.push_back(id);
   }
   std::sort(unhealthy.begin(), unhealthy.end());

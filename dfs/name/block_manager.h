@@ -34,6 +34,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/clock.h"
@@ -63,7 +64,8 @@ struct BlockWork {
 
 // Counts over all wanted blocks.
 // - under_replicated: blocks with fewer replicas than their file wants, and fewer than there are usable nodes (up, and
-//   not draining); replicas on draining nodes do not count.
+//   neither draining nor in maintenance); replicas on draining nodes do not count, and those on nodes in maintenance do
+//   as SetMaintenance says.
 // - short_of_nodes: blocks that have a replica on each usable node and want more; they must wait for another node.
 // - single_replica: those of the two kinds above whose file wants more than one replica, but that have only one on a
 //   live node, draining or not; after one more failure they are missing.
@@ -72,6 +74,9 @@ struct BlockWork {
 struct BlockHealth {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0, pending = 0;
   std::uint64_t short_of_nodes = 0, single_replica = 0;
+  // Blocks with fewer replicas on nodes that are not in maintenance than SetLeastStaying says, and one that a node in
+  // maintenance has or may have. Those that no node has which is up are among the missing ones, too.
+  std::uint64_t only_in_maintenance = 0;
   // `unknown` counts replicas on live nodes that belong to no file or that nobody ordered; `nodes_held`, live nodes
   // with too many replicas that belong to no file.
   std::uint64_t unknown = 0, nodes_held = 0;
@@ -161,6 +166,20 @@ class BlockManager {
   // copied last. Among surplus replicas whose deletion leaves the block in equally many racks, those on ailing nodes
   // are deleted first.
   void SetAiling(NodeId node, bool ailing);
+  // A node in maintenance is away for a while, or soon will be. It gets no blocks. Its replicas count, whether it is up
+  // or not, so that nothing is copied because of it, as long as the block also has SetLeastStaying replicas on other
+  // nodes, and no node that has it drains. They never justify the deletion of another replica. While a node in
+  // maintenance is down or has not listed its blocks, it counts as having those that it had when it went down. If this
+  // is not known, since the master has started meanwhile, it counts as having any block. O(blocks of the node), and
+  // O(all blocks) if it counts as having any.
+  void SetMaintenance(NodeId node, bool maintenance);
+  // Sets the number of replicas of each block that are to be on nodes that are not in maintenance; 1 at first. A block
+  // with fewer is copied, from a node in maintenance if no other has it. Requires: no node is in maintenance.
+  void SetLeastStaying(std::uint32_t replicas);
+  // Returns the number of blocks that would have fewer than SetLeastStaying replicas if these nodes, too, were away:
+  // of those that the nodes have, and those that are being written and have a replica on no other node. Returns nothing
+  // if one of these nodes is not up or has not listed its blocks. O(blocks of the nodes).
+  [[nodiscard]] std::optional<std::uint64_t> LackingWithout(const std::set<NodeId>& nodes) const;
   // Returns the number of blocks on a draining node that do not yet have their replicas elsewhere (all that they want,
   // or one on each node left to hold them). Blocks being written, and damaged ones without a good replica, are
   // included. Returns nothing for a node that is not draining or whose report is not complete. O(blocks of the node).
@@ -168,7 +187,7 @@ class BlockManager {
   [[nodiscard]] bool Drained(NodeId node) const { return LeftToDrain(node) == 0; }
   // Returns the number of damaged blocks on the node that have no good replica anywhere: they cannot be copied.
   [[nodiscard]] std::uint64_t DamagedAlone(NodeId node) const;
-  // Returns true if another node that is up and not draining has reported this expected block.
+  // Returns true if another node that is up and neither draining nor in maintenance has reported this expected block.
   [[nodiscard]] bool ExpectedElsewhere(NodeId node, BlockId block) const;
   // Returns how many of the blocks that a node had when it went down now have no good replica; nothing if the node is
   // up or was never up. Calls `visit` for these blocks, by rising id, until it returns false. O(blocks that the node
@@ -255,8 +274,8 @@ class BlockManager {
   [[nodiscard]] std::optional<Block> Find(BlockId block) const;  // nothing if the block is not wanted
   [[nodiscard]] bool Knows(NodeId node) const;                   // the node is or was up, or exists (NodeExists)
   [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // by its reports; a wanted or expected block
-  // Returns the nodes with good replicas of a wanted block, draining ones last and ailing ones after these, otherwise
-  // by node id.
+  // Returns the nodes with good replicas of a wanted block, draining ones and those in maintenance last and ailing ones
+  // after these, otherwise by node id.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
   // Returns the nodes that Replicas returns, followed by those whose replicas were found bad, by node id; replicas that
   // nobody ordered are left out.

@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -100,6 +101,10 @@ struct NodeState {
   // The blocks that the node held when it went down; nothing if it was never up, or is up.
   std::optional<boost::unordered_flat_set<BlockId>> last_held;
   bool unknown_held = false;
+  // What a node in maintenance is believed to have while it does not say: the blocks that it had when it went down, or,
+  // if that is not known, perhaps any block.
+  std::optional<boost::unordered_flat_set<BlockId>> believed;
+  bool may_have_any = false;
 
   [[nodiscard]] bool Listed() const { return reported && !reporting; }
   [[nodiscard]] bool Ready() const { return up && Listed(); }
@@ -150,7 +155,10 @@ struct BlockManager::Impl {
   std::set<NodeId> draining;
   std::set<NodeId> leaving;
   std::set<NodeId> ailing;
-  std::vector<Candidate> candidates;  // nodes that are up and neither draining nor ailing, by node
+  std::set<NodeId> maintenance;
+  std::uint32_t least_staying = 1;    // replicas of each block that must be on nodes that are not in maintenance
+  std::uint64_t exposed = 0;          // BlockHealth::only_in_maintenance
+  std::vector<Candidate> candidates;  // nodes that are up and neither draining nor in maintenance nor ailing, by node
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
   bool doubt = false;
@@ -160,7 +168,7 @@ struct BlockManager::Impl {
   boost::unordered_flat_set<BlockId> given_up;  // the blocks in `removed` that GiveUp added
   // The entries are hints. The code that takes a hint checks whether it is still true, and puts it at the end if its
   // time has not come, so that no block is starved and a call stays short. endangered[i] holds the blocks with i safe
-  // replicas (good ones on nodes that are not leaving), or more by now.
+  // replicas (good ones on nodes that are neither leaving nor in maintenance), or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
   std::map<std::pair<BlockId, NodeId>, BlockCopy> copies;  // by block and target
@@ -172,10 +180,24 @@ struct BlockManager::Impl {
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;
+  // Returns true if the replicas on the node do not count as live, since it drains or is in maintenance.
+  [[nodiscard]] bool IsApart(NodeId node) const { return draining.contains(node) || maintenance.contains(node); }
+  // Returns the number of nodes in maintenance that have the block, or are believed to.
+  [[nodiscard]] std::uint32_t Away(BlockId id, const BlockState& block) const;
+  // Returns the number of live replicas that the block is to have now: those that it wants and nodes in maintenance do
+  // not have, but at least `least_staying`. A block on a draining node needs all of them, so that the node may go
+  // whatever becomes of the nodes in maintenance.
+  [[nodiscard]] std::uint32_t Needed(BlockId id, const BlockState& block) const;
   // Returns the number of live replicas that no node was ordered to delete.
   [[nodiscard]] std::uint32_t Staying(BlockId id, const BlockState& block) const;
   [[nodiscard]] std::size_t LevelOf(const BlockState& block) const;
-  void Account(const BlockState& block, bool add);
+  void Account(BlockId id, const BlockState& block, bool add);
+  // Counts all blocks anew, and enqueues those that need work. O(blocks)
+  void Recount();
+  // Changes what is believed of a node by calling `change`, where that concerns only `concerned`, or any block.
+  void Reconsider(const boost::unordered_flat_set<BlockId>* concerned, const std::function<void()>& change);
+  void Disbelieve(NodeState* node, BlockId block);
+  void EndBeliefs(NodeState* node);  // for a node that has listed its blocks
   void Enqueue(BlockId id, BlockState* block);
   void AddHolder(BlockId id, BlockState* block, NodeId node);
   void RemoveHolder(BlockId id, BlockState* block, NodeId node);
@@ -184,7 +206,7 @@ struct BlockManager::Impl {
   void ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication);
   void UpdateCandidate(NodeId id);
   [[nodiscard]] Candidate CandidateOf(NodeId id) const;
-  [[nodiscard]] std::vector<NodeId> AilingInUse() const;    // ailing nodes that are up and not draining
+  [[nodiscard]] std::vector<NodeId> AilingInUse() const;    // ailing nodes that are up and not apart
   [[nodiscard]] std::vector<Candidate> WithAiling() const;  // the candidates and AilingInUse, by node
   // Returns the number of nodes that can hold replicas: an ailing one keeps those that it has.
   [[nodiscard]] std::size_t Places() const { return candidates.size() + AilingInUse().size(); }

@@ -100,6 +100,7 @@ bool BlockManager::Impl::TakeOrder(NodeState* node, BlockId block) {
 void BlockManager::Impl::MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw) {
   const bool was_unconfirmed = node->unconfirmed.erase(block) > 0;
   node->blocks.erase(block);
+  Disbelieve(node, block);
   const auto [mark, fresh] = node->bad.try_emplace(block, flaw);
   if (flaw == ReplicaFlaw::kBytes && mark->second == ReplicaFlaw::kOther) mark->second = flaw;
   if (fresh) bad_at[block].push_back(id);
@@ -158,6 +159,10 @@ void BlockManager::NodeDown(NodeId id) {
   --impl_->nodes_up;
   node->up = node->reported = node->reporting = false;
   impl_->UpdateCandidate(id);
+  if (impl_->maintenance.contains(id)) {  // these stay counted, since they were before
+    if (!node->believed) node->believed.emplace();
+    for (const auto* held : {&node->blocks, &node->unconfirmed}) node->believed->insert(held->begin(), held->end());
+  }
   for (const auto* held : {&node->blocks, &node->unconfirmed}) {
     for (const BlockId block : *held) impl_->Lose(id, block);
   }
@@ -182,6 +187,7 @@ void BlockManager::ForgetNode(NodeId id) {
   if (it == impl_->nodes.end()) return;
   MILLRACE_CHECK(!it->second.up, "node " + std::to_string(id.value) + " is forgotten though it is up");
   while (!it->second.bad.empty()) impl_->UnmarkBad(id, &it->second, it->second.bad.begin()->first);
+  SetMaintenance(id, false);
   impl_->draining.erase(id);
   impl_->leaving.erase(id);
   impl_->ailing.erase(id);
@@ -208,7 +214,7 @@ void BlockManager::SetDraining(NodeId id, bool draining) {
       }
     }
   };
-  for_each_held([&](BlockId, BlockState* block) { impl_->Account(*block, false); });
+  for_each_held([&](BlockId block_id, BlockState* block) { impl_->Account(block_id, *block, false); });
   node.draining = draining;
   if (draining) {
     impl_->draining.insert(id);
@@ -216,7 +222,7 @@ void BlockManager::SetDraining(NodeId id, bool draining) {
     impl_->draining.erase(id);
   }
   for_each_held([&](BlockId block_id, BlockState* block) {
-    impl_->Account(*block, true);
+    impl_->Account(block_id, *block, true);
     impl_->Enqueue(block_id, block);
   });
   if (draining) impl_->CancelCopiesTo(id);  // they would count for nothing, so they go to others
@@ -308,6 +314,7 @@ void BlockManager::ReportEnd(NodeId id) {
   node->reporting = false;
   node->reported = true;
   node->unknown_held = TooManyUnknown(node->unknown.size(), node->named_blocks);
+  impl_->EndBeliefs(node);
 }
 
 void BlockManager::Received(NodeId id, const Block& block) {
@@ -318,7 +325,11 @@ void BlockManager::Received(NodeId id, const Block& block) {
 void BlockManager::Written(NodeId id, const Block& block) {
   if (NodeState* node = impl_->UpNode(id)) return impl_->Hold(id, node, block, ToldBy::kWriter);
   const auto down = impl_->nodes.find(id);
-  if (down != impl_->nodes.end() && down->second.last_held) down->second.last_held->insert(block.id);
+  if (down == impl_->nodes.end() || !down->second.last_held) return;
+  down->second.last_held->insert(block.id);
+  if (!down->second.believed) return;
+  const boost::unordered_flat_set<BlockId> concerned{block.id};
+  impl_->Reconsider(&concerned, [&] { down->second.believed->insert(block.id); });
 }
 
 void BlockManager::Deleted(NodeId id, BlockId block) {
@@ -330,6 +341,7 @@ void BlockManager::Deleted(NodeId id, BlockId block) {
   node->unknown.erase(block);
   impl_->UnmarkBad(id, node, block);
   impl_->Lose(id, block);
+  impl_->Disbelieve(node, block);
 }
 
 void BlockManager::Corrupt(NodeId id, BlockId block) {

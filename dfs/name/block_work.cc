@@ -81,7 +81,7 @@ class BlockManager::Impl::Remover {
     std::vector<Candidate> sure;
     for (const NodeId holder : block.holders) {
       const NodeState& node = impl_.nodes.at(holder);
-      if (node.draining) continue;
+      if (impl_.IsApart(holder)) continue;
       if (!node.Ready()) return std::nullopt;
       if (node.ordered.contains(id)) {
         if (!ordered_before.has_value()) ordered_before = holder;

@@ -2,6 +2,8 @@
 #include "master/cluster/node_table.h"
 
 #include <algorithm>
+#include <concepts>
+#include <type_traits>
 #include <utility>
 
 #include "base/archive.h"
@@ -11,9 +13,10 @@ namespace {
 
 constexpr std::string_view kNodePrefix = "w/";
 constexpr std::string_view kNext = "w";
-constexpr std::uint8_t kVersion = 4;
-constexpr std::uint8_t kUncertified = 3;  // has no certificate, and is read still
-constexpr std::uint8_t kNameless = 2;     // has no name and no release either
+constexpr std::uint8_t kVersion = 5;       // written only for a node with a maintenance or a reason
+constexpr std::uint8_t kUnmaintained = 4;  // has neither, so that an older master can read it
+constexpr std::uint8_t kUncertified = 3;   // has no certificate, and is read still
+constexpr std::uint8_t kNameless = 2;      // has no name and no release either
 
 NodeId After(NodeId node) { return NodeId{node.value + 1}; }
 
@@ -22,7 +25,9 @@ constexpr std::string_view kNodeRecord = "the database's record of a worker";
 Status NotUnderstood() { return Corrupt(std::string(kNodeRecord) + ": key or version not understood"); }
 
 constexpr auto kRecord = [](auto& archive, auto& record) {
-  archive.Version(kNameless, kVersion, [](int) { return NotUnderstood(); });
+  const bool more = record.maintenance || !record.drain_reason.empty();
+  constexpr bool kWrites = std::same_as<std::remove_cvref_t<decltype(archive)>, Writing>;
+  archive.Version(kNameless, kWrites && !more ? kUnmaintained : kVersion, [](int) { return NotUnderstood(); });
   auto& f = record.facts;
   archive.Text(f.storage, f.host, f.local_socket, f.rack, f.datacenter);
   archive.Varint(f.port, f.map_slots, f.reduce_slots, f.incarnation, record.draining, record.lost_at);
@@ -30,7 +35,13 @@ constexpr auto kRecord = [](auto& archive, auto& record) {
     archive.Text(f.name, f.release.version);
     archive.Varint(f.release.protocol);
   }
-  if (archive.Has(kVersion)) archive.Text(f.certificate);
+  if (archive.Has(kUnmaintained)) archive.Text(f.certificate);
+  if (!archive.Has(kVersion) || !archive.More(more)) return;
+  archive.Text(record.drain_reason);
+  archive.Optional(record.maintenance, [](auto& a, auto& maintenance) {
+    a.U64(maintenance.until);
+    a.Text(maintenance.reason);
+  });
 };
 
 std::string Encode(const NodeRecord& record) { return WriteFields(record, kRecord); }
@@ -115,10 +126,19 @@ std::string NameOf(const NodeRecord& node) {
 }
 
 Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas,
-                                const std::function<bool(const NodeRecord&)>& awaits) const {
+                                const std::function<bool(const NodeRecord&)>& awaits, bool force) const {
+  for (const NodeId number : numbers) {
+    const NodeRecord* node = Find(number);
+    if (node != nullptr && node->maintenance)
+      return Invalid("decommission " + NameOf(*node) +
+                     ": it is in maintenance; end that first (`millrace node "
+                     "maintenance --end " +
+                     std::to_string(number.value) + "`)");
+  }
+  if (force) return Status::Ok();
   std::uint32_t in_use = 0, stay = 0;
   for (const auto& [number, node] : nodes_) {
-    if (node.Drains() || !(node.alive || (awaits && awaits(node)))) continue;
+    if (node.Drains() || node.maintenance || !(node.alive || (awaits && awaits(node)))) continue;
     ++in_use;
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) ++stay;
   }
@@ -132,10 +152,38 @@ Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_
                  "or use --force");
 }
 
-Status NodeTable::SetDraining(NodeId number, bool draining, WriteBatch* batch) {
+Status NodeTable::CheckMaintenance(const std::vector<NodeId>& numbers, bool force) const {
+  for (const NodeId number : numbers) {
+    const NodeRecord* node = Find(number);
+    if (node == nullptr) return NoSuchNode(number);
+    const std::string what = "maintenance of " + NameOf(*node) + ": ";
+    if (node->draining) return Invalid(what + "it is being decommissioned; `millrace node recommission` ends that");
+    if (node->leaving) return Invalid(what + "its machine will be taken away (" + node->leaving->reason + ")");
+    if (!node->alive && !node->maintenance)
+      return Invalid(what + "it is lost, and its blocks are copied already; maintenance begins while a node is here");
+  }
+  const auto stays = [&](const auto& node) {
+    return node.second.alive && !node.second.Drains() && !node.second.maintenance &&
+           std::ranges::find(numbers, node.first) == numbers.end();
+  };
+  if (force || std::ranges::any_of(nodes_, stays)) return Status::Ok();
+  return Invalid("no live node would be left to take blocks and tasks; leave one in use, or use --force");
+}
+
+Status NodeTable::SetMaintenance(NodeId number, std::optional<Maintenance> maintenance, WriteBatch* batch) {
+  NodeRecord* record = Find(number);
+  if (record == nullptr) return NoSuchNode(number);
+  record->maintenance = std::move(maintenance);
+  Store(*record, batch);
+  return Status::Ok();
+}
+
+Status NodeTable::SetDraining(NodeId number, bool draining, const std::string& reason, WriteBatch* batch) {
   NodeRecord* record = Find(number);
   if (record == nullptr) return NoSuchNode(number);
   record->draining = draining;
+  record->drain_reason = draining ? reason : "";
+  if (!draining) record->maintenance.reset();
   Store(*record, batch);
   return Status::Ok();
 }

@@ -58,12 +58,22 @@ struct Ailing {
   Micros since = 0;  // on the clock of MasterClock::Awake
 };
 
+// A time for which the node's absence changes nothing: no block is copied because of it.
+struct Maintenance {
+  Micros until = 0;  // scheduler time
+  std::string reason;
+};
+inline constexpr Micros kLongestMaintenance = 24 * kHour;  // from when it is asked for
+inline constexpr std::size_t kMostReasonBytes = 200;       // of a maintenance or a decommission
+
 struct NodeRecord {
   NodeId number;
   WorkerFacts facts;
   WorkerSpace space;
   bool alive = false;
-  bool draining = false;           // somebody asked for it
+  bool draining = false;     // somebody asked for it
+  std::string drain_reason;  // as he said; empty: he did not say, or it does not drain
+  std::optional<Maintenance> maintenance;
   std::optional<Leaving> leaving;  // not stored: the worker announces it again whenever it registers
   bool full = false;               // it has had no room for blocks, and since then never a hundredth of its disks free
   bool put_aside = false;          // its trash was not empty at some time since it last reported the amount
@@ -76,7 +86,9 @@ struct NodeRecord {
 
   // Returns true if the node gets no tasks and no blocks, and those that it has move elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving.has_value(); }
-  [[nodiscard]] bool TakesTasks() const { return !Drains() && !no_room && !ailing; }
+  // A node that leaves drains, whatever was asked for.
+  [[nodiscard]] bool InMaintenance() const { return maintenance.has_value() && !Drains(); }
+  [[nodiscard]] bool TakesTasks() const { return !Drains() && !maintenance && !no_room && !ailing; }
 };
 
 [[nodiscard]] Status NoSuchNode(NodeId number);            // kNotFound
@@ -93,13 +105,19 @@ class NodeTable {
   // Returns the record of this storage, new or known, with these facts. Puts it into the batch if it is new or has
   // changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
-  // Checks that these nodes may be drained. Returns kInvalid if no live node would be left to take blocks and tasks, or
-  // fewer live nodes than the replicas that some file wants. `most_replicas` is the highest replication of any file
-  // that has blocks; 0: there is none. A node for which `awaits` returns true counts as alive: it has replicas, and a
-  // master that has just started has merely not heard from it.
+  // Checks that these nodes may be drained. Returns kInvalid if one is in maintenance, and, without `force`, if no live
+  // node would be left to take blocks and tasks, or fewer live nodes than the replicas that some file wants.
+  // `most_replicas` is the highest replication of any file that has blocks; 0: there is none. A node for which `awaits`
+  // returns true counts as alive: it has replicas, and a master that has just started has merely not heard from it.
   [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas,
-                                     const std::function<bool(const NodeRecord&)>& awaits = {}) const;
-  Status SetDraining(NodeId number, bool draining, WriteBatch* batch);
+                                     const std::function<bool(const NodeRecord&)>& awaits = {},
+                                     bool force = false) const;
+  // Without `draining`, ends the node's maintenance, too.
+  Status SetDraining(NodeId number, bool draining, const std::string& reason, WriteBatch* batch);
+  // Checks that these nodes may be in maintenance. Returns kInvalid if one of them drains, or is not alive and in no
+  // maintenance already, or if no live node would be left to take blocks and tasks. With `force` the last is allowed.
+  [[nodiscard]] Status CheckMaintenance(const std::vector<NodeId>& numbers, bool force) const;
+  Status SetMaintenance(NodeId number, std::optional<Maintenance> maintenance, WriteBatch* batch);
 
   // Notes a worker's report about its disks. Returns true if the node has become full or is no longer full.
   bool NoteSpace(NodeId number, const WorkerSpace& space);

@@ -17,8 +17,13 @@ void CountNodes(const SummaryParts& master, ClusterSummary* summary) {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> releases;
   for (const auto& [number, node] : master.nodes.all()) {
     if (master.workers.Awaits(node)) ++summary->awaited;
+    if (node.InMaintenance()) ++summary->maintained;
     if (!node.alive) {
-      if (!master.workers.Awaits(node)) ++summary->lost;
+      if (node.InMaintenance()) {
+        ++summary->maintained_away;
+      } else if (!master.workers.Awaits(node)) {
+        ++summary->lost;
+      }
       continue;
     }
     ++summary->live;
@@ -123,18 +128,21 @@ std::vector<Notice> FaultsOf(const ClusterSummary& summary) {
     add(NoticeCode::kNoWorkers,
         "no worker is here: nothing can be read, written or run; start one, or look at its log");
   }
-  if (summary.live > 0 && summary.draining == summary.live) {
+  const std::uint32_t maintained_here = summary.maintained - summary.maintained_away;
+  if (summary.live > 0 && summary.draining + maintained_here == summary.live) {
     add(NoticeCode::kAllDraining,
-        "every live node is being decommissioned or leaves: no task is launched; `millrace node recommission` puts "
-        "back one that is not leaving");
+        std::string("every live node is being decommissioned") +
+            (maintained_here > 0 ? ", in maintenance or leaves" : " or leaves") +
+            ": no task is launched; `millrace node recommission` puts back one that is not leaving");
   }
   if (summary.live > 0 && summary.map_slots == 0) {
     add(NoticeCode::kNoMapSlots, "no live node has a map slot: no job can run; raise worker.map_slots");
   }
   if (summary.blocks.missing > 0 && summary.awaiting.empty()) {
-    add(NoticeCode::kMissingBlocks,
-        Count(summary.blocks.missing, "block has", "blocks have") +
-            " no replica: bring back the workers that are lost; `millrace fs fsck` lists the files");
+    add(NoticeCode::kMissingBlocks, Count(summary.blocks.missing, "block has", "blocks have") +
+                                        " no replica: bring back the workers that are lost" +
+                                        (summary.maintained_away > 0 ? " or in maintenance" : "") +
+                                        "; `millrace fs fsck` lists the files");
   }
   return faults;
 }
@@ -218,8 +226,15 @@ std::vector<Notice> WarningsOf(const ClusterSummary& summary) {
     add(NoticeCode::kSingleReplica,
         Count(summary.blocks.single_replica, "block has one replica, and its file wants",
               "blocks have one replica, and their files want") +
-            " more: the next disk that fails may lose data; bring back the workers that are lost, or add some; "
-            "`millrace fs fsck` lists the files");
+            " more: the next disk that fails may lose data; bring back the workers that are lost" +
+            (summary.maintained_away > 0 ? " or in maintenance" : "") +
+            ", or add some; `millrace fs fsck` lists the files");
+  }
+  if (summary.blocks.only_in_maintenance > 0 && summary.awaiting.empty()) {
+    add(NoticeCode::kMaintenanceBlocks,
+        Count(summary.blocks.only_in_maintenance, "block has", "blocks have") +
+            " fewer replicas outside of the nodes in maintenance than dfs.maintenance_replicas says: they are copied "
+            "if a node that has them is here; bring back these nodes, or end their maintenance when they are here");
   }
   for (Notice& notice : tls::ExpiryNotices(summary.certificates, summary.now)) warnings.push_back(std::move(notice));
   if (!summary.scheduler_file.empty()) add(NoticeCode::kSchedulerFile, summary.scheduler_file);

@@ -62,6 +62,7 @@ struct ClusterSummary {
   std::vector<std::string> full;                      // "node 2 (two) at HOST:PORT", of live nodes whose disk is full
   std::vector<std::string> ailing;                    // "node 2 (two) at HOST:PORT (why)", of live nodes that ail
   std::uint32_t lost = 0, awaited = 0;                // awaited: may still come after a start of the master
+  std::uint32_t maintained = 0, maintained_away = 0;  // nodes in maintenance; those of them that are not here
   std::uint32_t map_slots = 0, maps_running = 0, reduce_slots = 0, reduces_running = 0;  // of live nodes
   WorkerSpace space;                                                                     // of live nodes together
   struct WorkerRelease {

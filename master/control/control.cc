@@ -121,9 +121,14 @@ Status Control::Load() {
   MILLRACE_ASSIGN(identity_.cluster, ReadClusterId(seams_.store));
   MILLRACE_TRY(age_.Load(seams_.store));
   MILLRACE_TRY(backups_.Load(seams_.store));
-  MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
-  for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
+  files_.blocks().SetLeastStaying(static_cast<std::uint32_t>(config_.maintenance_replicas));
+  for (const auto& [number, node] : nodes_.all()) {
+    files_.blocks().NodeExists(number);
+    // What such a node has is not known, which is cheap to note before there are blocks.
+    if (node.InMaintenance()) files_.blocks().SetMaintenance(number, true);
+  }
+  MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(jobs_.Load(nodes_));
   clock_.StartAfter(jobs_.last_time());
   Step step = steps_.Begin();
@@ -197,6 +202,7 @@ void Control::Tick(Micros late) {
   access_file_.Poll(clock_.Wall());
   certificates_.Warn();
   workers_.LoseSilent();
+  workers_.EndMaintenance();
   replicas_.GiveOut();
   if (room_.Held()) return;
   age_.Advance();

@@ -56,6 +56,9 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
               "block copies under way at a time from or to one worker");
   set.Integer("dfs.replication", &config->default_replication, dfs::kDefaultReplication, 1, dfs::kMaxReplication,
               "replicas of a file, unless its writer asks for another number");
+  set.Integer("dfs.maintenance_replicas", &config->maintenance_replicas, 1, 1, dfs::kMaxReplication,
+              "replicas of each block (or all that it wants, if fewer) that are to be on nodes that are not in "
+              "maintenance; what lacks them is copied in spite of it");
   set.Bytes("dfs.block_size", &config->default_block_size, dfs::kDefaultBlockSize, dfs::kMinBlockSize,
             dfs::kMaxBlockSize, "block size of a file, unless its writer asks for another size");
   set.Duration("dfs.trash_retention", &config->trash_retention, 72 * kHour, 0, 100000 * kHour,

@@ -43,6 +43,7 @@ struct MasterConfig {
   Micros copy_timeout = 0;
   std::int64_t copies_per_node = 0;
   std::int64_t default_replication = 0;
+  std::int64_t maintenance_replicas = 0;
   std::uint64_t default_block_size = 0;
   std::int64_t history_jobs = 0;
   bool avoid_ailing = false;

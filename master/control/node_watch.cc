@@ -19,7 +19,9 @@ const char* InWords(Ailment ailment) {
 void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks) {
   blocks.SetLeaving(node.number, node.leaving.has_value());
   blocks.SetAiling(node.number, node.ailing.has_value());
+  if (!node.InMaintenance()) blocks.SetMaintenance(node.number, false);
   blocks.SetDraining(node.number, node.Drains());
+  if (node.InMaintenance()) blocks.SetMaintenance(node.number, true);
 }
 
 void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks, JobTracker& jobs, Step* step) {
@@ -94,7 +96,7 @@ std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
 std::vector<NodeSigns> NodeWatch::Signs() const {
   std::vector<NodeSigns> signs;
   for (const auto& [number, node] : nodes_.all()) {
-    if (!node.alive || node.Drains()) continue;
+    if (!node.alive || node.Drains() || node.maintenance) continue;
     NodeSigns& sign = signs.emplace_back(NodeSigns{number, node.facts.map_slots, node.facts.reduce_slots, {}, {}});
     if (node.no_room) sign.map_slots = sign.reduce_slots = 0;
     const auto said = said_.find(number);
@@ -133,8 +135,8 @@ void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
   const std::string worker = fmt::format("worker {} at {}:{}", node.number.value, node.facts.host, node.facts.port);
   Step step = steps_.Begin();
   FollowDraining(node, blocks_, jobs_, &step);
-  if (diagnosis == nullptr && node.Drains()) {
-    log_->info("{} is drained, and is no longer watched", worker);
+  if (diagnosis == nullptr && (node.Drains() || node.maintenance)) {
+    log_->info("{} is {}, and is no longer watched", worker, node.Drains() ? "drained" : "in maintenance");
   } else if (diagnosis == nullptr) {
     log_->info("{}: it is well again, and gets tasks and blocks", worker);
   } else {

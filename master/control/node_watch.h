@@ -36,7 +36,8 @@ struct UnreachedPeer {
   std::uint32_t failures = 0;  // failed looks in a row; 0: no look yet
 };
 
-// These make the blocks, or the blocks and the tasks, of a node follow its record: whether it drains, leaves or ails.
+// These make the blocks, or the blocks and the tasks, of a node follow its record: whether it drains, leaves, ails or
+// is in maintenance.
 void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks);
 void FollowDraining(const NodeRecord& node, dfs::BlockManager& blocks, JobTracker& jobs, Step* step);
 

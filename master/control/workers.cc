@@ -110,6 +110,65 @@ void Workers::MoveOutputs() {
   if (!step.output_copies.empty()) master_.steps.FinishLazily(std::move(step));
 }
 
+Status Workers::Maintain(const std::vector<NodeId>& nodes, const Maintenance& maintenance, bool force, Step* step) {
+  MILLRACE_TRY(master_.nodes.CheckMaintenance(nodes, force));
+  std::set<NodeId> fresh;
+  for (const NodeId number : nodes) {
+    if (!master_.nodes.Find(number)->maintenance) fresh.insert(number);
+  }
+  if (!fresh.empty() && !force) {
+    if (AwaitingReports()) return Busy(AwaitedLine());
+    const auto lacking = master_.files.blocks().LackingWithout(fresh);
+    if (!lacking) return Busy("a node has not listed its blocks yet; try again in a moment");
+    if (*lacking > 0) {
+      return Invalid(fmt::format(
+          "{} {} have fewer than {} replicas elsewhere (dfs.maintenance_replicas): without {} nothing can read what "
+          "only "
+          "{} has; take fewer nodes at a time, or use --force: then these blocks are copied while their node is here",
+          *lacking, *lacking == 1 ? "block would" : "blocks would", master_.config.maintenance_replicas,
+          fresh.size() == 1 ? "this node" : "these nodes", fresh.size() == 1 ? "it" : "one of them"));
+    }
+  }
+  for (const NodeId number : nodes) {
+    MILLRACE_TRY(master_.nodes.SetMaintenance(number, maintenance, &step->batch));
+    FollowDraining(*master_.nodes.Find(number), master_.files.blocks(), master_.jobs, step);
+    master_.log->info("worker {} is in maintenance for {}{}", number.value,
+                      FormatDuration(maintenance.until - step->now),
+                      maintenance.reason.empty() ? "" : ": " + maintenance.reason);
+  }
+  return Status::Ok();
+}
+
+Status Workers::EndMaintenance(const std::vector<NodeId>& nodes, Step* step) {
+  for (const NodeId number : nodes) {
+    if (master_.nodes.Find(number) == nullptr) return NoSuchNode(number);
+  }
+  for (const NodeId number : nodes) {
+    const NodeRecord& node = *master_.nodes.Find(number);
+    if (!node.maintenance) continue;
+    MILLRACE_TRY(master_.nodes.SetMaintenance(number, std::nullopt, &step->batch));
+    FollowDraining(node, master_.files.blocks(), master_.jobs, step);
+    if (node.alive) {
+      master_.log->info("worker {}: its maintenance is over, and it is in use", number.value);
+    } else {
+      master_.log->warn("worker {}: its maintenance is over and it is not back: it is lost, its blocks are copied",
+                        number.value);
+    }
+  }
+  return Status::Ok();
+}
+
+void Workers::EndMaintenance() {
+  std::vector<NodeId> over;
+  for (const auto& [number, node] : master_.nodes.all()) {
+    if (node.maintenance && node.maintenance->until <= master_.clock.Now()) over.push_back(number);
+  }
+  if (over.empty()) return;
+  Step step = master_.steps.Begin();
+  MILLRACE_CHECK(EndMaintenance(over, &step).ok(), "a node of the table is not in it");
+  master_.steps.FinishLazily(std::move(step));
+}
+
 std::vector<NodeId> Workers::OthersAt(const WorkerFacts& facts) const {
   std::vector<NodeId> others;
   for (const NodeId number : sessions_.Nodes()) {
@@ -273,8 +332,14 @@ void Workers::Leave(NodeId node, std::uint64_t epoch, const std::string& reason)
 }
 
 void Workers::Lose(NodeId node) {
-  master_.log->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas",
-                    node.value);
+  const NodeRecord* known = master_.nodes.Find(node);
+  if (known != nullptr && known->InMaintenance()) {
+    master_.log->info("worker {} is away for its maintenance: its tasks run elsewhere, its blocks are not copied yet",
+                      node.value);
+  } else {
+    master_.log->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas",
+                      node.value);
+  }
   const bool died = sessions_.Lose(node);
   master_.dispatcher.Disconnect(node);
   if (NodeRecord* record = master_.nodes.Find(node)) {
@@ -326,6 +391,9 @@ Status Workers::CheckForget(NodeId number, bool force) const {
                 FormatDuration(master_.config.startup_grace) + " (master.startup_grace)");
   }
   if (force) return Status::Ok();
+  if (node->maintenance)
+    return Invalid(what + "it is in maintenance; end that first (`millrace node maintenance --end " +
+                   std::to_string(number.value) + "`), or use --force");
   const dfs::BlockHealth health = master_.files.blocks().Health();
   if (const Loss loss = LossOf(number); loss.blocks > 0) {
     return Invalid(
@@ -361,7 +429,7 @@ void Workers::ForgetOld() {
   const Micros keep = master_.config.forget_nodes_after;
   const auto is_old = [&](const NodeRecord& node) {
     if (node.leaving) return node.leaving->at <= master_.clock.Awake();
-    return keep > 0 && step.now - node.lost_at >= keep;
+    return keep > 0 && !node.maintenance && step.now - node.lost_at >= keep;
   };
   std::set<NodeId> old;
   for (const auto& [number, node] : master_.nodes.all()) {

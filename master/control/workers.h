@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/cluster_id.h"
 #include "base/log.h"
@@ -107,6 +108,16 @@ class Workers {
   void GiveUpLate();
   // Orders other nodes to copy the map outputs that only drained nodes have.
   void MoveOutputs();
+  // Begins the maintenance of these nodes, or sets its end anew. Returns kInvalid, with the number of blocks, if blocks
+  // would be on these nodes only, or as NodeTable::CheckMaintenance does, and kBusy while it is not known what they
+  // have; `force` begins it all the same, and these blocks are then copied from there. Requires: `maintenance.until` is
+  // at most kLongestMaintenance ahead.
+  Status Maintain(const std::vector<NodeId>& nodes, const Maintenance& maintenance, bool force, Step* step);
+  // Ends the maintenance of these nodes; of those that are in none, nothing changes. Returns kNotFound if a node is
+  // unknown.
+  Status EndMaintenance(const std::vector<NodeId>& nodes, Step* step);
+  // Ends each maintenance whose time is over. A node that is not back is then lost as any other.
+  void EndMaintenance();
   // Notes a sign of life from the node. Returns false if the session is not the node's current one.
   bool Heard(NodeId node, std::uint64_t epoch);
   // Notes a worker's report about its disks, and logs when they become full and when they have room again. `no_room`

@@ -27,7 +27,7 @@ Rules MakeRules() {
   // Calls that begin a connection, and calls about files of the master's machine.
   Add<dfs::wire::NameProvider>(AnswerRule::kNothing, {"names"}, &rules);
   Add<wire::Master>(AnswerRule::kNothing, {"jobs", "version", "whoAmI"}, &rules);
-  Add<wire::Master>(AnswerRule::kOwnStep, {"drainNode", "forgetNodes", "setScheduler"}, &rules);
+  Add<wire::Master>(AnswerRule::kOwnStep, {"drainNode", "forgetNodes", "maintainNodes", "setScheduler"}, &rules);
   Add<dfs::wire::NameService>(AnswerRule::kOwnStep,
                               {"makeDirectory", "remove", "rename", "setReplication", "setMode", "setOwner"}, &rules);
   Add<dfs::wire::NameService>(AnswerRule::kEarlier, {"create"}, &rules);

@@ -59,6 +59,17 @@ std::string NodesText(const std::vector<NodeId>& nodes) {
   return (nodes.size() == 1 ? "node " : "nodes ") + text;
 }
 
+// A reason as somebody gives it, in one line.
+std::string ReasonIn(capnp::Text::Reader text) {
+  std::string reason = Printable(ToString(text));
+  if (reason.size() > kMostReasonBytes)
+    Require(Invalid("the reason has " + std::to_string(reason.size()) + " bytes; at most " +
+                    std::to_string(kMostReasonBytes) + " are kept"));
+  return reason;
+}
+
+std::string Why(const std::string& reason) { return reason.empty() ? "" : ", because " + Quote(reason); }
+
 // The parts of the master that a client's calls about the cluster use, and the capabilities that they hand out.
 struct MasterParts {
   const MasterConfig& config;
@@ -176,24 +187,54 @@ class MasterServiceImpl : public wire::Master::Server {
     const auto params = context.getParams();
     const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
     const std::string on = (params.getDrained() ? "drain " : "take back ") + NodesText(nodes);
-    return Audited(*caller_, "drainNode", on, [&] { return Drain(nodes, params.getDrained(), params.getForce()); });
+    const std::string reason = ReasonIn(params.getReason());
+    return Audited(*caller_, "drainNode", on + Why(reason),
+                   [&] { return Drain(nodes, params.getDrained(), params.getForce(), reason); });
   }
 
-  kj::Promise<void> Drain(const std::vector<NodeId>& nodes, bool drained, bool force) {
+  kj::Promise<void> Drain(const std::vector<NodeId>& nodes, bool drained, bool force, const std::string& reason) {
     Require(master_.room.CheckChange());
     for (const NodeId node : nodes) {
       if (master_.nodes.Find(node) == nullptr) Require(NoSuchNode(node));
     }
-    if (drained && !force) {
-      Require(master_.nodes.CheckDraining(nodes, master_.files.blocks().MostWanted(),
-                                          [&](const NodeRecord& node) { return master_.workers.Awaits(node); }));
+    if (drained) {
+      Require(master_.nodes.CheckDraining(
+          nodes, master_.files.blocks().MostWanted(),
+          [&](const NodeRecord& node) { return master_.workers.Awaits(node); }, force));
     }
     Step step = master_.steps.Begin();
     for (const NodeId node : nodes) {
-      Require(master_.nodes.SetDraining(node, drained, &step.batch));
+      Require(master_.nodes.SetDraining(node, drained, reason, &step.batch));
       const NodeRecord& record = *master_.nodes.Find(node);
       master_.jobs.NodeDrained(node, !record.TakesTasks(), &step);
       FollowDraining(record, master_.files.blocks(), master_.jobs, &step);
+    }
+    return master_.steps.Finish(std::move(step));
+  }
+
+  kj::Promise<void> maintainNodes(MaintainNodesContext context) override {
+    const auto params = context.getParams();
+    const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
+    const std::uint64_t millis = params.getMillis();
+    const std::string reason = ReasonIn(params.getReason());
+    const std::string on =
+        NodesText(nodes) + (millis == 0 ? ", end" : ", for " + std::to_string(millis) + " ms") + Why(reason);
+    return Audited(*caller_, "maintainNodes", on, [&] { return Maintain(nodes, millis, reason, params.getForce()); });
+  }
+
+  kj::Promise<void> Maintain(const std::vector<NodeId>& nodes, std::uint64_t millis, const std::string& reason,
+                             bool force) {
+    Require(master_.room.CheckChange());
+    if (millis > kLongestMaintenance / kMillisecond) {
+      Require(Invalid("maintenance for " + std::to_string(millis / 1000) + " s: at most " +
+                      FormatDuration(kLongestMaintenance) + " can be asked for at a time"));
+    }
+    Step step = master_.steps.Begin();
+    if (millis == 0) {
+      Require(master_.workers.EndMaintenance(nodes, &step));
+    } else {
+      const Maintenance maintenance{step.now + static_cast<Micros>(millis) * kMillisecond, reason};
+      Require(master_.workers.Maintain(nodes, maintenance, force, &step));
     }
     return master_.steps.Finish(std::move(step));
   }
@@ -219,7 +260,8 @@ class MasterServiceImpl : public wire::Master::Server {
     for (unsigned i = 0; i < answers.size(); ++i) WriteGoAnswer(*master_.nodes.Find(nodes[i]), answers[i]);
     for (const auto& [number, node] : master_.nodes.all()) {
       if (node.Drains()) continue;
-      node.alive ? results.setOthers(results.getOthers() + 1) : results.setAway(results.getAway() + 1);
+      node.alive && !node.maintenance ? results.setOthers(results.getOthers() + 1)
+                                      : results.setAway(results.getAway() + 1);
     }
     return kj::READY_NOW;
   }
@@ -389,6 +431,13 @@ class MasterServiceImpl : public wire::Master::Server {
     Write(node, out.initInfo());
     out.setAlive(node.alive);
     out.setDraining(node.draining);
+    if (node.maintenance && !node.Drains()) {
+      const Micros left = std::max<Micros>(kMillisecond, node.maintenance->until - master_.clock.Now());
+      out.setMaintenanceMillis(static_cast<std::uint64_t>(left / kMillisecond));
+      out.setReason(node.maintenance->reason);
+    } else {
+      out.setReason(node.drain_reason);
+    }
     const NodeStand stand = master_.workers.StandOf(node);
     const Clearance clearance = ClearanceOf(stand);
     out.setMayGo(ToWire(clearance));

@@ -80,6 +80,8 @@ void WriteClusterStatus(const ClusterSummary& summary, wire::ClusterStatus::Buil
   for (unsigned i = 0; i < warning_count; ++i) risks.set(i, warnings[i].level() == NoticeLevel::kRisk);
   out.setLive(summary.live);
   out.setDraining(summary.draining);
+  out.setMaintained(summary.maintained);
+  out.setOnlyInMaintenance(summary.blocks.only_in_maintenance);
   out.setAvoided(summary.avoided);
   out.setFull(static_cast<std::uint32_t>(summary.full.size()));
   out.setAiling(static_cast<std::uint32_t>(summary.ailing.size()));

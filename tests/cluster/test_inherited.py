@@ -118,9 +118,9 @@ ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null",
 # Those that print nothing of their own on standard output where they do what they are asked, and those whose words need more than there
 # is here (a job that runs, a directory of certificates, a second cluster); of these the help is looked at.
 SILENT = {("fs", verb) for verb in ("put", "test", "touch", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance", "undelete")} | {
-    ("job", "kill"), ("job", "priority"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "forget"), ("node", "unknown"),
+    ("job", "kill"), ("job", "priority"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "maintenance"), ("node", "forget"), ("node", "unknown"),
     ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("access", "check"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("ca", "list"), ("master", "backup"),
-    ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",)}
+    ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",)}
 
 
 def commands():

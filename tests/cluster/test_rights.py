@@ -86,7 +86,7 @@ class RightsTest(unittest.TestCase):
         self.assertIn(f" allowed client:bob 127.0.0.1 submit {other}, \"sleep\" to pool \"bobs\"\n", audit)
 
     def test_the_cluster_is_for_administrators(self):
-        for words in (("node", "decommission", "1", "--force"), ("scheduler", "set", "fair"), ("master", "backup", self.cluster.path("backup")), ("fs", "balance")):
+        for words in (("node", "decommission", "1", "--force"), ("node", "maintenance", "1", "--for", "1m", "--force"), ("scheduler", "set", "fair"), ("master", "backup", self.cluster.path("backup")), ("fs", "balance")):
             self.assertIn("that is for administrators (admin)", self.by("ann", *words, status=1))
         self.assertEqual(json.loads(self.by("ann", "node", "list", "--json"))[0]["state"], "alive")
         self.by("admin", "scheduler", "set", "fair")

@@ -137,6 +137,7 @@ const std::map<std::string, Ask>& Asks() {
       {"Master.whoAmI", nothing},
       {"Master.mayGo", nothing},
       {"Master.backUpCopied", nothing},
+      {"Master.maintainNodes", nothing},
       {"NameService.stat", path("/private/file")},
       {"NameService.list", path("/private")},
       {"NameService.locate", path("/private/file")},

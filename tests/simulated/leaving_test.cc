@@ -35,7 +35,7 @@ const master::NodeRecord& NodeOf(SimulatedCluster& cluster, std::uint32_t worker
 void Decommission(SimulatedCluster& cluster, std::uint32_t worker) {
   const master::NodeRecord& node = NodeOf(cluster, worker);
   master::Step step = cluster.control().steps().Begin();
-  ASSERT_TRUE(cluster.control().nodes().SetDraining(node.number, true, &step.batch).ok());
+  ASSERT_TRUE(cluster.control().nodes().SetDraining(node.number, true, "", &step.batch).ok());
   master::FollowDraining(node, cluster.control().files().blocks(), cluster.control().jobs(), &step);
   cluster.control().steps().FinishLazily(std::move(step));
 }

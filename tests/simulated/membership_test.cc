@@ -412,7 +412,7 @@ TEST(MembershipTest, ANodeThatWasDecommissionedIsForgottenThoughFilesWantMoreRep
     return status;
   };
   master::Step step = control.steps().Begin();
-  ASSERT_TRUE(control.nodes().SetDraining(leaves, true, &step.batch).ok());
+  ASSERT_TRUE(control.nodes().SetDraining(leaves, true, "", &step.batch).ok());
   blocks.SetDraining(leaves, true);
   control.steps().FinishLazily(std::move(step));
   EXPECT_TRUE(blocks.Drained(leaves)) << "both others have it";

@@ -79,7 +79,7 @@ TEST(CallRights, TakeARightBesidesForWhatIsSomebodys) {
         << right.call;
   }
   EXPECT_THAT(administrators, testing::ElementsAre("Master.backUp", "Master.backUpCopied", "Master.discardUnknown", "Master.drainNode",
-                                                   "Master.forgetNodes", "Master.forgetPrograms", "Master.mayGo",
+                                                   "Master.forgetNodes", "Master.forgetPrograms", "Master.maintainNodes", "Master.mayGo",
                                                    "Master.setScheduler", "Master.unknownBlocks", "NameService.balance",
                                                    "NameService.setQuota", "NameService.stopBalance"));
   for (const std::string& call : open) {

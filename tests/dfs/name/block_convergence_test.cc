@@ -71,6 +71,8 @@ class Cluster {
         return manager_.NodeSpace(n, 1'000'000 + random_.Below(100), 10 * kLength * (1 + n.value));
       case 13:
         return RecallOne(n);
+      case 15:
+        return random_.Below(3) == 0 && !draining_[n] ? Maintain(n, !maintained_.contains(n)) : void();
       default:
         return WriteFile();
     }
@@ -85,7 +87,7 @@ class Cluster {
     for (const ReplicateWork& copy : work.replicate) {
       EXPECT_TRUE(up_[copy.from]);
       for (const NodeId to : copy.to) {
-        EXPECT_TRUE(up_[to] && !draining_[to]);
+        EXPECT_TRUE(up_[to] && !draining_[to] && !maintained_.contains(to));
         EXPECT_TRUE(told.emplace(to, copy.block.id).second);
         asked_.emplace(to, copy.block.id);
         orders_.push_back({to, copy.block.id, copy.from});
@@ -129,6 +131,7 @@ class Cluster {
     for (std::uint32_t i = 0, first = static_cast<std::uint32_t>(random_.Below(kNodes)); i < kNodes; ++i) {
       const NodeId n{(first + i) % kNodes};
       if (!up_[n]) Start(n);
+      Maintain(n, false);
       if (draining_[n] != (i < draining)) Drain(n, i < draining);
       manager_.SetAiling(n, kNodes - i <= ailing);
     }
@@ -170,6 +173,7 @@ class Cluster {
     EXPECT_EQ(health.corrupt_replicas, 0u);
     EXPECT_EQ(health.unknown, 0u);
     EXPECT_EQ(health.pending, 0u);
+    EXPECT_EQ(health.only_in_maintenance, 0u);
     EXPECT_NE(manager_.Balance().state, BalanceState::kMoving);
   }
 
@@ -194,7 +198,7 @@ class Cluster {
   std::set<NodeId> Sure(BlockId id) {
     std::set<NodeId> nodes;
     for (const NodeId n : manager_.Replicas(id)) {
-      if (!draining_[n]) nodes.insert(n);
+      if (!draining_[n] && !maintained_.contains(n)) nodes.insert(n);
     }
     for (const Order& order : orders_) {
       if (order.block == id && !order.copy_from) nodes.erase(order.node);
@@ -208,6 +212,10 @@ class Cluster {
     return racks.size();
   }
 
+  void Maintain(NodeId n, bool maintained) {
+    manager_.SetMaintenance(n, maintained);
+    maintained ? static_cast<void>(maintained_.insert(n)) : static_cast<void>(maintained_.erase(n));
+  }
   void Start(NodeId n) {
     up_[n] = true;
     manager_.NodeUp(n, {RackOf(n), "d"});
@@ -370,6 +378,7 @@ class Cluster {
   Micros now_ = 0;
   BlockId next_ = 1;
   std::map<NodeId, bool> up_, draining_;
+  std::set<NodeId> maintained_;
   std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
   std::set<std::pair<NodeId, BlockId>> forged_;      // of these, the ones that are somebody's own
   std::set<std::pair<NodeId, BlockId>> asked_;       // who was ever asked for what

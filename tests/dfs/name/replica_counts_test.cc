@@ -12,7 +12,7 @@ namespace millrace::dfs {
 namespace {
 
 struct Plain {
-  std::uint32_t wanted, live;
+  std::uint32_t wanted, needed, live;
   std::size_t held;
 };
 
@@ -26,11 +26,12 @@ TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
     if (blocks.empty() || random.Below(3) != 0) {
       const std::size_t held = random.Below(5);
       const auto wanted = static_cast<std::uint32_t>(1 + random.Below(random.Below(4) == 0 ? kMaxReplication : 4));
-      blocks.push_back({wanted, held > 0 ? static_cast<std::uint32_t>(random.Below(70)) : 0, held});
-      counts.Add(blocks.back().wanted, blocks.back().live, held);
+      const auto needed = random.Below(3) == 0 ? static_cast<std::uint32_t>(1 + random.Below(wanted)) : wanted;
+      blocks.push_back({wanted, needed, held > 0 ? static_cast<std::uint32_t>(random.Below(70)) : 0, held});
+      counts.Add(wanted, needed, blocks.back().live, held);
     } else {
       const std::size_t at = random.Below(blocks.size());
-      counts.Remove(blocks[at].wanted, blocks[at].live, blocks[at].held);
+      counts.Remove(blocks[at].wanted, blocks[at].needed, blocks[at].live, blocks[at].held);
       blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(at));
     }
     if (step % 50 != 0) continue;
@@ -44,7 +45,7 @@ TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
         ++missing;
       } else if (block.live > block.wanted) {
         ++over;
-      } else if (block.live < block.wanted) {
+      } else if (block.live < block.needed) {
         ++(block.live < std::max<std::size_t>(1, places) ? under : short_of);
       }
     }

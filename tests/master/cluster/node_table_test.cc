@@ -19,7 +19,7 @@ TEST(NodeTableTest, AStorageKeepsItsNumberAcrossRestarts) {
   WriteBatch batch;
   EXPECT_EQ(table.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &batch).number, 1_n);
   EXPECT_EQ(table.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &batch).number, 2_n);
-  ASSERT_TRUE(table.SetDraining(2_n, true, &batch).ok());
+  ASSERT_TRUE(table.SetDraining(2_n, true, "", &batch).ok());
   ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
 
   NodeTable again;
@@ -101,7 +101,7 @@ TEST(NodeTableTest, OnlyLiveNodesAreFoundByHost) {
   EXPECT_EQ(table.FindByHost("host"), nullptr);
   table.Find(1_n)->alive = true;
   EXPECT_EQ(table.FindByHost("host")->number, 1_n);
-  EXPECT_EQ(table.SetDraining(9_n, true, &batch).code(), StatusCode::kNotFound);
+  EXPECT_EQ(table.SetDraining(9_n, true, "", &batch).code(), StatusCode::kNotFound);
 }
 
 TEST(NodeTableTest, TheLastNodesInUseAreNotDrained) {
@@ -111,7 +111,7 @@ TEST(NodeTableTest, TheLastNodesInUseAreNotDrained) {
   table.Find(1_n)->alive = table.Find(2_n)->alive = true;  // 3 is lost
   EXPECT_TRUE(table.CheckDraining({1_n}, 1).ok());
   EXPECT_EQ(table.CheckDraining({1_n, 2_n}, 0).code(), StatusCode::kInvalid);
-  ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
+  ASSERT_TRUE(table.SetDraining(1_n, true, "", &batch).ok());
   EXPECT_EQ(table.CheckDraining({2_n}, 0).code(), StatusCode::kInvalid);
   EXPECT_TRUE(table.CheckDraining({3_n}, 1).ok());
   EXPECT_EQ(NoSuchNode(9_n).code(), StatusCode::kNotFound);
@@ -128,7 +128,7 @@ TEST(NodeTableTest, NoFileLosesReplicasThatItWantsAndHas) {
   EXPECT_THAT(refused.message(), testing::HasSubstr("would be left: 2 for files with 3 replicas"));
   EXPECT_TRUE(table.CheckDraining({1_n, 2_n}, 2).ok());
   EXPECT_EQ(table.CheckDraining({1_n}, 9).code(), StatusCode::kInvalid) << "nine are not there, but four are";
-  ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
+  ASSERT_TRUE(table.SetDraining(1_n, true, "", &batch).ok());
   EXPECT_TRUE(table.CheckDraining({1_n}, 3).ok()) << "it has begun already";
 }
 
@@ -213,6 +213,55 @@ TEST(NodeTableTest, ARecordOfBeforeNamesIsRead) {
   EXPECT_EQ(node->facts.release.protocol, 0u);
 }
 
+TEST(NodeTableTest, AMaintenanceAndReasonsOutliveTheMaster) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  NodeTable table;
+  WriteBatch batch;
+  for (const char* storage : {"s1", "s2", "s3"}) table.Admit({storage, "h", 1, "", "r", "d", 1, 1, 1}, &batch);
+  const std::string plain = batch.changes().back().value;
+  EXPECT_EQ(plain[0], 4) << "what an older master can read stays so";
+  ASSERT_TRUE(table.SetMaintenance(1_n, Maintenance{77, "kernel"}, &batch).ok());
+  ASSERT_TRUE(table.SetDraining(2_n, true, "sold", &batch).ok());
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  NodeTable again;
+  ASSERT_TRUE(again.Load(*store).ok());
+  ASSERT_TRUE(again.Find(1_n)->maintenance.has_value());
+  EXPECT_EQ(again.Find(1_n)->maintenance->until, 77);
+  EXPECT_EQ(again.Find(1_n)->maintenance->reason, "kernel");
+  EXPECT_EQ(again.Find(2_n)->drain_reason, "sold");
+  EXPECT_FALSE(again.Find(3_n)->maintenance.has_value());
+
+  WriteBatch back;
+  ASSERT_TRUE(again.SetDraining(2_n, false, "", &back).ok());
+  EXPECT_EQ(back.changes().back().value[0], 4) << "without a reason, too";
+  ASSERT_TRUE(again.SetDraining(1_n, false, "", &back).ok());
+  EXPECT_FALSE(again.Find(1_n)->maintenance.has_value()) << "it is back in use";
+  EXPECT_EQ(again.SetMaintenance(9_n, std::nullopt, &back).code(), StatusCode::kNotFound);
+}
+
+TEST(NodeTableTest, NodesInMaintenanceTakeNeitherTasksNorADecommission) {
+  NodeTable table;
+  WriteBatch batch;
+  for (const char* storage : {"s1", "s2", "s3"}) table.Admit({storage, "h", 1, "", "r", "d", 1, 1, 1}, &batch);
+  for (const std::uint32_t node : {1, 2}) table.Find(NodeId{node})->alive = true;
+  EXPECT_TRUE(table.CheckMaintenance({1_n}, false).ok());
+  EXPECT_EQ(table.CheckMaintenance({1_n, 2_n}, false).code(), StatusCode::kInvalid) << "none would be left";
+  EXPECT_TRUE(table.CheckMaintenance({1_n, 2_n}, true).ok());
+  EXPECT_EQ(table.CheckMaintenance({3_n}, true).code(), StatusCode::kInvalid) << "it is lost";
+  EXPECT_EQ(table.CheckMaintenance({9_n}, true).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(table.SetMaintenance(1_n, Maintenance{77, ""}, &batch).ok());
+  EXPECT_FALSE(table.Find(1_n)->TakesTasks());
+  EXPECT_TRUE(table.Find(1_n)->InMaintenance());
+  table.Find(1_n)->alive = false;
+  EXPECT_TRUE(table.CheckMaintenance({1_n}, false).ok()) << "its end may be set anew while it is away";
+  EXPECT_EQ(table.CheckDraining({1_n}, 0, {}, true).code(), StatusCode::kInvalid);
+  EXPECT_EQ(table.CheckDraining({2_n}, 0).code(), StatusCode::kInvalid) << "no other is in use";
+  ASSERT_TRUE(table.SetDraining(2_n, true, "", &batch).ok());
+  EXPECT_EQ(table.CheckMaintenance({2_n}, true).code(), StatusCode::kInvalid) << "it drains";
+  table.Find(1_n)->leaving = Leaving{5, "spot notice"};
+  EXPECT_FALSE(table.Find(1_n)->InMaintenance()) << "what it has must be copied";
+}
+
 TEST(NodeTableTest, ADamagedRecordIsCorrupt) {
   const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   WriteBatch batch;
@@ -231,7 +280,7 @@ TEST(NodeTableTest, ARecordHasTheBytesOfItsFieldsInTheirOrder) {
   facts.certificate = "c";
   table.Admit(facts, &batch);
   ASSERT_TRUE(table.NoteLost(1_n, 5, &batch).ok());
-  ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
+  ASSERT_TRUE(table.SetDraining(1_n, true, "", &batch).ok());
   const std::string bytes =
       Hex("04  02's1' 02'h1' 02'@s' 01'r' 01'd'"  // version, storage, host, local socket, rack, data centre
           "  953c 04 02 ac02 01 05"          // port, slots of maps and reduces, incarnation, draining, when it was lost

@@ -131,7 +131,7 @@ void Checker::CheckAilingNode(WorkerMachine& worker, const master::NodeRecord& r
     }
     return;
   }
-  if (!calm || record.ailing || record.Drains()) return;
+  if (!calm || record.ailing || record.Drains() || record.maintenance) return;
   const double since = std::max({made->second.since, master_started_, unclear_});
   if (now - since <= (made->second.slow ? kSlowNoticed : kNoticed)) return;
   cluster_.world().Fail(

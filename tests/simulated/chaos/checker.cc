@@ -27,6 +27,8 @@ Counts& Counts::operator+=(const Counts& other) {
   given_up += other.given_up;
   drains += other.drains;
   removed += other.removed;
+  maintained += other.maintained;
+  maintained_away += other.maintained_away;
   full += other.full;
   refused += other.refused;
   disks_over += other.disks_over;
@@ -47,15 +49,16 @@ Counts& Counts::operator+=(const Counts& other) {
 std::string Counts::Describe() const {
   return fmt::format(
       "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
-      "of others; {} outputs moved, {} attempts given up, {} decommissions ({} with the machine taken), {} looks at "
+      "of others; {} outputs moved, {} attempts given up, {} decommissions ({} with the machine taken), {} "
+      "maintenances ({} with the machine stopped), {} looks at "
       "full nodes; {} blocks refused by disks, {} workers ended by that, {} blocks not read for a while, {} masters "
       "ended by their disk; {} starts on old databases ({} found by workers alone), {} replicas of acknowledged blocks "
       "kept in the trash by that; {} answers "
       "about shared names; {} slow disks, {} partitions, looks at nodes held to be slow {}, out of reach {}, where {} "
       "attempts and outputs were given up",
       notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, removed,
-      full, refused, disks_over, unreadable, logs_refused, set_back, set_back_found, trashed_in_doubt, answers,
-      slow_disks, partitions, found_slow, found_out_of_reach, out_of_reach_given_up);
+      maintained, maintained_away, full, refused, disks_over, unreadable, logs_refused, set_back, set_back_found,
+      trashed_in_doubt, answers, slow_disks, partitions, found_slow, found_out_of_reach, out_of_reach_given_up);
 }
 
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
@@ -443,6 +446,7 @@ std::string Checker::UntidyMaster() const {
 std::string Checker::UntidyNodes() const {
   master::Control* control = cluster_.master().control();
   for (const auto& [number, record] : control->nodes().all()) {
+    if (record.maintenance) return fmt::format("node {} is in maintenance, and its time is over", number.value);
     if (!record.alive) continue;
     const std::string who = fmt::format("node {} ({})", number.value, record.facts.host);
     if (record.Drains()) return who + " is drained, and nobody asked for that";

@@ -31,8 +31,9 @@ struct Counts {
   std::uint64_t sole_copied = 0;    // copies from machines with a notice of blocks that no other machine had
   std::uint64_t others_copied = 0;  // copies from them of other blocks
   std::uint64_t outputs_moved = 0;
-  std::uint64_t given_up = 0;        // attempts that would not have ended before their machine was taken
-  std::uint64_t drains = 0;          // requested decommissions
+  std::uint64_t given_up = 0;  // attempts that would not have ended before their machine was taken
+  std::uint64_t drains = 0;    // requested decommissions
+  std::uint64_t maintained = 0, maintained_away = 0;  // requested maintenances, and those with the machine stopped
   std::uint64_t removed = 0;         // the decommissions that ended with a machine taken away at the master's word
   std::uint64_t full = 0;            // looks at nodes that were too full for attempts, about one a second for each node
   std::uint64_t refused = 0;         // blocks that a disk refused

@@ -18,7 +18,7 @@ namespace millrace::simulated {
 
 FaultActor::FaultActor(Cluster& cluster)
     : cluster_(cluster), world_(cluster.world()), random_(world_.Fork()), left_(cluster.plan().most_faults) {
-  if (cluster.plan().Has(Fault::kDrain)) operator_.emplace(cluster);
+  if (cluster.plan().Has(Fault::kDrain) || cluster.plan().Has(Fault::kMaintain)) operator_.emplace(cluster);
   for (const Fault fault : cluster.plan().faults) {
     const bool by_task = fault == Fault::kTaskFail || fault == Fault::kTaskHang || fault == Fault::kTaskKill;
     if (!by_task && fault != Fault::kPoison && fault != Fault::kWriterGone) timed_.push_back(fault);
@@ -114,6 +114,8 @@ void FaultActor::Inject(Fault fault) {
       return PartWorkers();
     case Fault::kDrain:
       return Drain();
+    case Fault::kMaintain:
+      return Maintain(AnyWorker(), 3 * Duration());
     case Fault::kDiskRefuses:
       return RefuseWrites(AnyWorker(), 3 * Duration());
     case Fault::kReadFails:

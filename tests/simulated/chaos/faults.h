@@ -101,6 +101,7 @@ class FaultActor {
   // Reserves the worker's node for the caller and returns its number; nothing if that is not possible.
   [[nodiscard]] std::optional<NodeId> TakeHold(WorkerMachine& worker);
   void Decommission(WorkerMachine& worker, double seconds);
+  void Maintain(WorkerMachine& worker, double seconds);
   [[nodiscard]] bool MayRemove() const;
   void Remove(WorkerMachine& worker);
   void Cleared(WorkerMachine& worker, NodeId node);
@@ -120,7 +121,7 @@ class FaultActor {
   World& world_;
   Random random_;
   std::optional<Operator> operator_;  // present if the plan has work for one
-  std::set<NodeId> operated_;         // nodes that the operator is decommissioning
+  std::set<NodeId> operated_;         // nodes that the operator is decommissioning or maintaining
   std::map<Arrival, std::uint32_t>
       aims_;                     // by kind of arrival: the number of workers still to be decommissioned at one
   std::vector<Fault> timed_;     // faults that come at set times

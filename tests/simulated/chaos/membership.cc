@@ -105,7 +105,6 @@ std::optional<NodeId> FaultActor::TakeHold(WorkerMachine& worker) {
   // Of a cluster that drains altogether nothing may ever go.
   if (operated_.size() + 1 >= cluster_.workers().size()) return std::nullopt;
   operated_.insert(node->number);
-  cluster_.checker().count().drains += 1;
   ++pending_;
   return node->number;
 }
@@ -166,6 +165,7 @@ void FaultActor::Journaled() {
 void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
   const std::optional<NodeId> node = TakeHold(worker);
   if (!node) return;
+  cluster_.checker().count().drains += 1;
   Note(fmt::format("{} is decommissioned for {:.2f} s", worker.name(), seconds));
   operator_->Decommission(*node, seconds, [this, number = *node] {
     operated_.erase(number);
@@ -179,12 +179,32 @@ void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
   });
 }
 
+// It may be stopped in the meantime, and come back before its maintenance is over or afterwards.
+void FaultActor::Maintain(WorkerMachine& worker, double seconds) {
+  const std::optional<NodeId> node = TakeHold(worker);
+  if (!node) return;
+  cluster_.checker().count().maintained += 1;
+  Note(fmt::format("{} is in maintenance for {:.2f} s", worker.name(), seconds));
+  operator_->Maintain(*node, seconds, [this, number = *node] {
+    operated_.erase(number);
+    --pending_;
+  });
+  if (random_.Below(4) == 0) return;
+  Later(seconds * random_.Unit() / 2, [this, &worker] {
+    if (worker.running() == nullptr || worker.process().stopped() || worker.gone()) return;
+    cluster_.checker().count().maintained_away += 1;
+    Note(worker.name() + " is stopped for its maintenance");
+    TakeAway(worker, 2 * Duration(), random_.Below(2) == 0 ? Death::kDelivered : Death::kSilent);
+  });
+}
+
 // The machine goes for good as soon as the master says that it may, or a while later, whatever has happened meanwhile.
 void FaultActor::Remove(WorkerMachine& worker) {
   constexpr double kPatience = 60;
   const std::optional<NodeId> held = TakeHold(worker);
   if (!held) return;
   const NodeId node = *held;
+  cluster_.checker().count().drains += 1;
   Note(worker.name() + " is decommissioned, to be taken away for good");
   // An answer that came before its reasons are on disk would show only if the master dies then.
   const bool watchful = random_.Below(3) != 0;

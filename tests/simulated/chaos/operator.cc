@@ -29,6 +29,37 @@ void Operator::Decommission(NodeId node, double seconds, std::function<void()> t
   });
 }
 
+void Operator::Maintain(NodeId node, double seconds, std::function<void()> then) {
+  const bool force = random_.Below(2) == 0, early = random_.Below(2) == 0;
+  const double share = early ? random_.Unit() : 1;
+  world_.Run([=, this, then = std::move(then)](kj::WaitScope& scope) {
+    MasterCaller caller(world_, cluster_.network(), host_, process_);
+    const auto millis = static_cast<std::uint64_t>(1 + seconds * 1000);
+    const Status asked = SetMaintenance(scope, caller, node, millis, force);
+    if (asked.ok() || asked.code() == StatusCode::kCancelled) (void)Await(world_.Sleep(seconds * share), scope);
+    while (early && (asked.ok() || asked.code() == StatusCode::kCancelled) && !world_.failure()) {
+      const Status ended = SetMaintenance(scope, caller, node, 0, false);
+      if (ended.ok() || ended.code() == StatusCode::kNotFound) break;
+      (void)Await(world_.Sleep(1), scope);
+    }
+    world_.Note("the maintenance of " + ToText(node) + (asked.ok() ? " is over" : ": " + asked.message()));
+    then();
+  });
+}
+
+Status Operator::SetMaintenance(kj::WaitScope& scope, MasterCaller& caller, NodeId node, std::uint64_t millis,
+                                bool force) {
+  using Answer = master::wire::Master::MaintainNodesResults;
+  const auto answer = caller.Call<Answer>(scope, "maintain a node", [&](master::wire::Master::Client client) {
+    auto request = client.maintainNodesRequest();
+    request.initNodes(1).set(0, node.value);
+    request.setMillis(millis);
+    request.setForce(force);
+    return request.send().then([](auto&& response) { return kj::mv(response); });
+  });
+  return answer.ok() ? Status::Ok() : answer.status();
+}
+
 void Operator::Remove(NodeId node, double seconds, Removal removal) {
   constexpr double kLongest = 8;  // seconds from the answer to the end of the machine
   const double pause = 0.1 + 1.5 * random_.Unit();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operator decommissions workers. Afterwards it takes them back into use or, once the master says that they may go,
-// takes their machines away. It makes the same calls to the master as `millrace node`. Thread rule: one thread.
+// Operator decommissions workers, and puts them into maintenance. Afterwards it takes them back into use or, once the
+// master says that they may go, takes their machines away. It makes the same calls to the master as `millrace node`.
+// Thread rule: one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -21,6 +22,9 @@ class Operator {
   // Drains the node, and takes it back into use after `seconds` unless the master refused the drain. Calls `then` in
   // the end: after a refusal, or when the master has taken the node back or no longer has such a node.
   void Decommission(NodeId node, double seconds, std::function<void()> then);
+  // Puts the node into maintenance for `seconds`, and unless the master refuses, either waits until that is over or
+  // ends it earlier. Calls `then` in the end.
+  void Maintain(NodeId node, double seconds, std::function<void()> then);
   // Drains the node. Unless the master refuses that, asks the master for at most `seconds` whether the node may go.
   // Once the node may go, calls `cleared` at once, and `take` at the same moment or a while later; `take` may remove
   // the machine for good. If `take` returns true, makes the master forget the node. If `take` returns false, or the
@@ -42,6 +46,9 @@ class Operator {
   [[nodiscard]] master::wire::GoState MayGo(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   // Asks the master repeatedly to forget the node, until the master has done so or a limit of tries is reached.
   void Forget(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
+  // Returns the master's answer, or kCancelled if the outcome of the call is unknown. Without `millis` it is ended.
+  [[nodiscard]] Status SetMaintenance(kj::WaitScope& scope, MasterCaller& caller, NodeId node, std::uint64_t millis,
+                                      bool force);
   void TakeBack(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   // Returns the master's answer, or kCancelled if the outcome of the call is unknown.
   [[nodiscard]] Status Drain(kj::WaitScope& scope, MasterCaller& caller, NodeId node, bool drained, bool force);

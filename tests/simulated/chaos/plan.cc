@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, kFaults> kNames = {
     "worker-gone", "link-reset",   "link-cut",     "link-one-way", "task-fail",    "task-hang",    "task-kill",
     "poison",      "rot",          "truncate",     "vanish",       "output-lost",  "disk-lost",    "empty-master",
     "foreign",     "writer-gone",  "clock-jump",   "notice",       "disk-full",    "drain",        "disk-refuses",
-    "read-fails",  "log-refused",  "old-master",   "disk-slow",    "apart"};
+    "read-fails",  "log-refused",  "old-master",   "disk-slow",    "apart",        "maintain"};
 
 constexpr std::array<const char*, 12> kSchedulers = {
     "fifo",   "fifo+ccs", "fair",      "fair+delay", "fair+delay+ccs", "fair+delay+ccs+preempt",

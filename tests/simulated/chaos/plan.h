@@ -49,8 +49,9 @@ enum class Fault : std::uint8_t {
   kOldMaster,  // the master runs for a while on an earlier state of its database: a backup, or an old image of its disk
   kDiskSlow,   // each sync of a worker's disk takes seconds
   kApart,      // workers that the master reaches do not reach each other
+  kMaintain,   // a worker is in maintenance for a while, and perhaps away
 };
-inline constexpr std::size_t kFaults = 33;
+inline constexpr std::size_t kFaults = 34;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();
