@@ -218,7 +218,7 @@ TEST(NodeTableTest, AMaintenanceAndReasonsOutliveTheMaster) {
   NodeTable table;
   WriteBatch batch;
   for (const char* storage : {"s1", "s2", "s3"}) table.Admit({storage, "h", 1, "", "r", "d", 1, 1, 1}, &batch);
-  const std::string plain = batch.changes().back().value;
+  const std::string plain = batch.changes().back().value.value();
   EXPECT_EQ(plain[0], 4) << "what an older master can read stays so";
   ASSERT_TRUE(table.SetMaintenance(1_n, Maintenance{77, "kernel"}, &batch).ok());
   ASSERT_TRUE(table.SetDraining(2_n, true, "sold", &batch).ok());
@@ -233,7 +233,7 @@ TEST(NodeTableTest, AMaintenanceAndReasonsOutliveTheMaster) {
 
   WriteBatch back;
   ASSERT_TRUE(again.SetDraining(2_n, false, "", &back).ok());
-  EXPECT_EQ(back.changes().back().value[0], 4) << "without a reason, too";
+  EXPECT_EQ(back.changes().back().value.value()[0], 4) << "without a reason, too";
   ASSERT_TRUE(again.SetDraining(1_n, false, "", &back).ok());
   EXPECT_FALSE(again.Find(1_n)->maintenance.has_value()) << "it is back in use";
   EXPECT_EQ(again.SetMaintenance(9_n, std::nullopt, &back).code(), StatusCode::kNotFound);
