@@ -100,7 +100,7 @@ class PlaybooksTest(unittest.TestCase):
                                   ({"millrace_nodes": [master, {**master, "name": "other"}]}, "one node of the role master"),
                                   ({"millrace_nodes": [master, master]}, "names are all different"),
                                   ({"millrace_nodes": [{**master, "market": "spot"}]}, "a master's is on-demand"),
-                                  ({"millrace_nodes": [master, {**master, "name": "w", "role": "worker", "zone": "eu-central-1c"}]}, "a zone of millrace_zones"),
+                                  ({"millrace_nodes": [master, {**master, "name": "w", "role": "worker", "zone": "eu-central-1c"}]}, "a zone, or zones, of millrace_zones"),
                                   ({"millrace_nodes": [master, {**master, "name": "w", "role": "worker", "placement": "racks"}]}, "of millrace_placement_groups"),
                                   ({"millrace_zone": "eu-central-1a"}, "There is no setting millrace_zone"),
                                   ({"millrace_nodes": [{**master, "role": "boss"}]}, "must be one of: master, worker, client"),
