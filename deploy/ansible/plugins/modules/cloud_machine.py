@@ -94,7 +94,7 @@ options:
     description: The private address; by default any of the subnet.
     type: str
     default: ""
-  profile:
+  instance_profile:
     description: The name or the ARN of the instance profile.
     type: str
     default: ""
@@ -240,8 +240,8 @@ class Machine:
             "BlockDeviceMappings": [{"DeviceName": root_device, "Ebs": {name: value for name, value in root.items() if value is not None}},
                                     *(snake_dict_to_camel_dict(disk, capitalize_first=True) for disk in params["block_devices"])],
             "TagSpecifications": [{"ResourceType": kind, "Tags": listed(tags)} for kind, tags in kinds.items()]}
-        if params["profile"]:
-            result["IamInstanceProfile"] = {"Arn" if params["profile"].startswith("arn:") else "Name": params["profile"]}
+        if params["instance_profile"]:
+            result["IamInstanceProfile"] = {"Arn" if params["instance_profile"].startswith("arn:") else "Name": params["instance_profile"]}
         if params["placement_group"]:
             result["Placement"] = {"GroupName": params["placement_group"]}
         return result
@@ -272,11 +272,8 @@ class Machine:
         return None
 
     def remove_template(self, name):
-        try:
-            self.ec2.delete_launch_template(LaunchTemplateName=name)
-        except botocore.exceptions.ClientError as error:
-            if error.response["Error"]["Code"] not in ("InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateName.NotFound"):
-                raise
+        for template in self.ec2.describe_launch_templates(Filters=[{"Name": "launch-template-name", "Values": [name]}])["LaunchTemplates"]:
+            self.ec2.delete_launch_template(LaunchTemplateId=template["LaunchTemplateId"])
 
     def ask_fleet(self, pools):
         """The fleet's answer for one machine out of the pools. A launch template for each image is there only meanwhile."""
@@ -400,7 +397,7 @@ def main():
         "pools": {"type": "list", "elements": "dict", "required": True, "options": pool}, "zone": {"type": "str", "required": True},
         "market": {"type": "str", "choices": ["on-demand", "spot"], "default": "on-demand"}, "fallback": {"type": "bool", "default": False}, "spot_max_price": {"type": "str", "default": ""},
         "key_name": {"type": "str", "required": True, "no_log": False}, "security_groups": {"type": "list", "elements": "str", "required": True},
-        "public_address": {"type": "bool", "default": False}, "private_address": {"type": "str", "default": ""}, "profile": {"type": "str", "default": ""},
+        "public_address": {"type": "bool", "default": False}, "private_address": {"type": "str", "default": ""}, "instance_profile": {"type": "str", "default": ""},
         "user_data": {"type": "str", "default": ""}, "placement_group": {"type": "str", "default": ""}, "root_disk": {"type": "dict", "required": True, "options": root},
         "block_devices": {"type": "list", "elements": "dict", "default": []}}
     module = AnsibleAWSModule(argument_spec=spec, supports_check_mode=True)
