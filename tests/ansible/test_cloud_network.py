@@ -36,7 +36,7 @@ class CloudNetworkTest(unittest.TestCase):
         cls.images = tempfile.NamedTemporaryFile("w", prefix="millrace-images-", suffix=".json", encoding="utf-8")
         json.dump(IMAGES, cls.images)
         cls.images.flush()
-        os.environ["MOTO_AMIS_PATH"] = cls.images.name
+        os.environ.update({"MOTO_AMIS_PATH": cls.images.name, "MOTO_IAM_LOAD_MANAGED_POLICIES": "true"})
         import boto3
         from moto.server import ThreadedMotoServer
 
@@ -115,10 +115,12 @@ class CloudNetworkTest(unittest.TestCase):
                  ("describe_volumes", "Volumes", "VolumeId"), ("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"), ("describe_nat_gateways", "NatGateways", "NatGatewayId"),
                  ("describe_addresses", "Addresses", "PublicIp"), ("describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"),
                  ("describe_spot_instance_requests", "SpotInstanceRequests", "SpotInstanceRequestId"), ("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"))
+        # A NAT gateway has an interface that AWS makes.
+        theirs = {place.get("NetworkInterfaceId") for gateway in self.ec2.describe_nat_gateways()["NatGateways"] for place in gateway["NatGatewayAddresses"]}
         for call, kind, key in kinds:
             for one in getattr(self.ec2, call)()[kind]:
                 by_itself = (one.get("GroupName") == "default" or any(part.get("Main") for part in one.get("Associations", []) if isinstance(part, dict))
-                             or one.get("InterfaceType") == "nat_gateway" or one.get("IsDefault") or one.get("DefaultForAz"))
+                             or one.get("NetworkInterfaceId") in theirs or one.get("IsDefault") or one.get("DefaultForAz"))
                 if by_itself or one[key] in self.before:
                     continue
                 seen += 1
