@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands between the playbooks and moto, and answers what moto does not have. It takes the place of a policy that requires tags: a call that
-makes something without the tag `team` is refused, as IAM would refuse it.
+makes something without a certain tag is refused, as IAM would refuse it.
+
+  cloud_policy.py ADDRESS PORT URL_OF_MOTO      # the tag is millrace-cluster
 
 What is not moto's answer:
 - ssm GetParameter of /aws/service/debian/...: moto holds no parameters of Debian, and lets nobody make one whose name begins with aws.
 - ec2 CreateFleet: moto's ignores interfaces and disks of a launch template, and always has capacity. Pools of `refused` get the error that EC2
-  documents; the first of the others, by priority, is started by moto's RunInstances with what the launch template says.
-- ec2 RunInstances of a type in `refused`, without the spot market's: InsufficientInstanceCapacity, if `on_demand_refused` has it.
+  documents, and then none is started; otherwise the first, by priority, is, by moto's RunInstances with what the launch template says.
+- ec2 RunInstances of a type of `on_demand_refused`: InsufficientInstanceCapacity.
 """
 
 import http.server
 import json
+import sys
 import threading
 import urllib.error
 import urllib.parse
@@ -142,9 +145,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def server_of(policy, address="127.0.0.1", port=0):
+    server = http.server.ThreadingHTTPServer((address, port), type("Bound", (Handler,), {"policy": policy}))
+    server.daemon_threads = True
+    return server
+
+
 def serve(policy):
     """A server at a free port of this machine, in a thread of its own."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"policy": policy}))
-    server.daemon_threads = True
+    server = server_of(policy)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+def main():
+    address, port, moto = sys.argv[1:]
+    server_of(Policy(moto, "millrace-cluster"), address, int(port)).serve_forever()
+
+
+if __name__ == "__main__":
+    main()
