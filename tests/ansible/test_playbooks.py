@@ -17,7 +17,7 @@ import unittest
 import playbooks
 
 CLUSTER = os.path.join(playbooks.ROOT, "deploy", "cluster")
-BOOKS = ("backup", "certificates", "cloud", "cloud_down", "cluster", "restore", "shrink", "teardown", "upgrade")
+BOOKS = ("backup", "certificates", "cloud", "cloud_down", "cloud_start", "cloud_stop", "cluster", "move_master", "restore", "shrink", "teardown", "upgrade")
 FILE = {"millrace_cluster": "demo", "millrace_region": "eu-central-1", "millrace_network": "10.20.0.0/16", "millrace_zones": {"eu-central-1a": "10.20.0.0/24"},
         "millrace_ssh_from": ["203.0.113.7/32"], "millrace_ssh_key": "/dev/null", "millrace_image": "ami-1",
         "millrace_nodes": [{"name": "master", "role": "master", "zone": "eu-central-1a", "type": "m6i.large"}]}
@@ -132,7 +132,7 @@ class PlaybooksTest(unittest.TestCase):
                  (dict(vars={"millrace_master_options": ["dfs.replication"]}), "unable to convert to dict"),
                  (dict(vars={"millrace_map_slots": "most"}), "it is auto or a number"),
                  (dict(vars={"millrace_map_slots": 4}), ""),
-                 (dict(vars={"millrace_disks": ["/dev/sdb", "/dev/sdb"]}), "names each disk once"),
+                 (dict(vars={"millrace_disks": ["/dev/sdb", "/dev/sdb"]}), "together name each disk once"),
                  (dict(vars={"millrace_cluster": "../up"}), "the name of a cluster has"),
                  (dict(facts={"architecture": "riscv64"}), "runs on amd64 and arm64"),
                  # Addresses.
