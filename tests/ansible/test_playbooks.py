@@ -17,7 +17,7 @@ import unittest
 import playbooks
 
 CLUSTER = os.path.join(playbooks.ROOT, "deploy", "cluster")
-BOOKS = ("backup", "certificates", "cloud", "cloud_down", "cluster", "restore", "shrink", "teardown", "upgrade")
+BOOKS = ("backup", "certificates", "cloud", "cloud_down", "cloud_start", "cloud_stop", "cluster", "move_master", "restore", "shrink", "teardown", "upgrade")
 FILE = {"millrace_cluster": "demo", "millrace_region": "eu-central-1", "millrace_network": "10.20.0.0/16", "millrace_zones": {"eu-central-1a": "10.20.0.0/24"},
         "millrace_ssh_from": ["203.0.113.7/32"], "millrace_ssh_key": "/dev/null", "millrace_image": "ami-1",
         "millrace_nodes": [{"name": "master", "role": "master", "zone": "eu-central-1a", "type": "m6i.large"}]}
@@ -125,7 +125,8 @@ class PlaybooksTest(unittest.TestCase):
         common = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "millrace_package": "/millrace_0.1.0_amd64.deb"}
         with open(inventory, "w", encoding="utf-8") as f:
             json.dump({"all": {"vars": common}, "master": {"hosts": {next(iter(hosts)): {}}}, "worker": {"hosts": {name: about.get("vars", {}) for name, about in hosts.items()}}}, f)
-        base = {"architecture": "x86_64", "default_ipv4": {"address": "10.0.0.1"}, "default_ipv6": {}, "all_ipv4_addresses": ["10.0.0.1"], "all_ipv6_addresses": [], "machine_id": "1"}
+        base = {"architecture": "x86_64", "default_ipv4": {"address": "10.0.0.1"}, "default_ipv6": {}, "all_ipv4_addresses": ["10.0.0.1"], "all_ipv6_addresses": [], "machine_id": "1",
+                "system_vendor": "", "devices": {}}
         known = {name: {**base, **about.get("facts", {})} for name, about in hosts.items()}
         fact = [{"ansible.builtin.set_fact": {**{name: "{{ known[inventory_hostname]." + name + " }}" for name in base}, "cacheable": True}}] if facts else []
         with open(book, "w", encoding="utf-8") as f:
@@ -142,7 +143,20 @@ class PlaybooksTest(unittest.TestCase):
 
     def test_what_settings_refuse(self):
         several = {"default_ipv4": {}, "all_ipv4_addresses": ["10.0.0.1", "192.168.0.1", "127.0.0.1"], "all_ipv6_addresses": ["fe80::1", "::1"]}
+        volume, store = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0a", "nvme-Amazon_EC2_NVMe_Instance_Storage_AWS1"
+        ec2 = {"system_vendor": "Amazon EC2", "devices": {"nvme0n1": {"model": "Amazon Elastic Block Store", "links": {"ids": []}}}}
+        own = {**ec2, "devices": {**ec2["devices"], "nvme1n1": {"model": "Amazon EC2 NVMe Instance Storage", "links": {"ids": ["nvme-eui.1", store]}}}}
         cases = ((dict(), ""),
+                 (dict(vars={"millrace_disks": [volume], "millrace_shuffle_disk": volume}), "together name each disk once"),
+                 (dict(vars={"millrace_disks": ["/dev/nvme1n1"]}, facts=ec2), "/dev/nvme1n1 of host2 may be another disk after the next start"),
+                 (dict(vars={"millrace_database_disk": "/dev/sdp"}, facts=ec2), "may be another disk after the next start"),
+                 (dict(vars={"millrace_disks": [volume]}, facts=ec2), ""),
+                 (dict(vars={"millrace_instance_store": "data"}, facts=ec2), "has 0 disks of the model"),
+                 (dict(vars={"millrace_instance_store": "data", "millrace_disks": [volume]}, facts=own), ""),
+                 (dict(vars={"millrace_instance_store": "shuffle"}, facts=own), ""),
+                 (dict(vars={"millrace_instance_store": "shuffle", "millrace_shuffle_disk": volume}, facts=own), "with one disk at most for what tasks write"),
+                 (dict(vars={"millrace_instance_store": "data", "millrace_disks": [f"/dev/disk/by-id/{store}"]}, facts=own), "none of which another setting names"),
+                 (dict(vars={"millrace_instance_store": "data"}, facts={"devices": {"nvme1n1": {"model": "Amazon EC2 NVMe Instance Storage", "links": {"ids": []}}}}), "of which 0 have"),
                  (dict(vars={"millrace_map_slot": 2}), "is millrace_map_slots meant?"),
                  (dict(vars={"millrace_formatdisks": True}), "is millrace_format_disks meant?"),
                  (dict(vars={"millrace_nonsense": 1}), "has the setting millrace_nonsense, which does not exist."),
@@ -153,7 +167,7 @@ class PlaybooksTest(unittest.TestCase):
                  (dict(vars={"millrace_master_options": ["dfs.replication"]}), "unable to convert to dict"),
                  (dict(vars={"millrace_map_slots": "most"}), "it is auto or a number"),
                  (dict(vars={"millrace_map_slots": 4}), ""),
-                 (dict(vars={"millrace_disks": ["/dev/sdb", "/dev/sdb"]}), "names each disk once"),
+                 (dict(vars={"millrace_disks": ["/dev/sdb", "/dev/sdb"]}), "together name each disk once"),
                  (dict(vars={"millrace_cluster": "../up"}), "the name of a cluster has"),
                  (dict(facts={"architecture": "riscv64"}), "runs on amd64 and arm64"),
                  # Addresses.

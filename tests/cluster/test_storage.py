@@ -159,6 +159,53 @@ class StorageTest(unittest.TestCase):
             cluster.run("fs", "verify", "--wait")
             cluster.run("fs", "fsck")
 
+    def test_what_tasks_write_may_lie_on_a_disk_of_its_own(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            disk = cluster.path("disk")
+            settings = [f"worker.task_directory={disk}", "worker.log_retention=1h"]
+            # An empty mount point is not made to be the disk.
+            cluster.start_worker(0, settings, wait=False)
+            self.assertEqual(cluster.workers[0].wait(60), 1)
+            self.assertIn(f"worker.task_directory {disk} is not an existing directory; mount its disk", cluster.log("worker0"))
+            self.assertFalse(os.path.exists(disk))
+            os.mkdir(disk)
+            cluster.start_worker(0, settings)
+            cluster.start_worker(1, settings, wait=False)
+            self.assertEqual(cluster.workers[1].wait(60), 1)
+            self.assertIn(f"another worker uses {disk}", cluster.log("worker1"))
+            self.put(cluster, 1)
+            cluster.run("run", "wordcount", "/text", "-o", "/counts")
+            logs = glob.glob(os.path.join(disk, "logs", "*", "*"))
+            self.assertTrue(logs)
+            self.assertTrue(os.listdir(os.path.join(disk, "executables")))
+            self.assertIn("jobs", os.listdir(disk))  # the maps' outputs are removed with the job
+            for part in ("jobs", "logs", "executables"):
+                self.assertFalse(os.path.exists(cluster.path("worker0", part)), part)
+            # Blocks stay where they were, and a new disk in its place costs nothing but what tasks wrote.
+            self.assertTrue(self.blocks(cluster, 0))
+            cluster.workers[0].terminate()
+            self.assertEqual(cluster.workers[0].wait(60), 0)
+            shutil.rmtree(disk)
+            os.mkdir(disk)
+            cluster.start_worker(0, settings)
+            counts = cluster.run("fs", "cat", "/counts/part-r-00000")[0]
+            cluster.run("run", "wordcount", "/text", "-o", "/again")
+            self.assertEqual(cluster.run("fs", "cat", "/again/part-r-00000")[0], counts)
+            # Without it the worker cannot go on.
+            os.rename(disk, disk + ".gone")
+            self.assertEqual(cluster.workers[0].wait(60), 1)
+            self.assertIn(f"the storage in {disk} is gone", cluster.log("worker0"))
+
+    def test_blocks_and_what_tasks_write_do_not_share_a_directory_by_two_options(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            disk = cluster.path("disk")
+            os.mkdir(disk)
+            cluster.start_worker(0, [f"worker.block_directories={disk}"])
+            cluster.kill_worker(0)
+            cluster.start_worker(0, [f"worker.block_directories={disk}", f"worker.task_directory={disk}"], wait=False)
+            self.assertEqual(cluster.workers[0].wait(60), 1)
+            self.assertIn("is in worker.block_directories, too; give a directory beside it", cluster.log("worker0"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "base/clock.h"
@@ -236,9 +237,10 @@ ScrubOptions ScrubOptionsOf(const WorkerConfig& config) {
 // The meters of the worker's disks, by directory.
 class SyncMeters {
  public:
-  SyncMeters(const std::string& own, const std::vector<std::string>& blocks) {
+  SyncMeters(const WorkerConfig& config, const std::vector<std::string>& blocks) {
     for (const std::string& directory : blocks) Add(directory);
-    Add(own);
+    Add(config.directory);
+    Add(config.task_directory);
   }
   [[nodiscard]] dfs::SyncMeter* Of(const std::string& directory) { return meters_.at(directory).get(); }
   [[nodiscard]] std::vector<dfs::SyncTimes> Times() const {
@@ -302,17 +304,24 @@ class Watched {
   StorageWatch watch_;
 };
 
-// Returns the names that must exist in a directory, which is the worker's own, or has blocks in it, or both.
-std::vector<std::string> PartsOf(bool own, bool blocks) {
-  std::vector<std::string> parts = own ? WorkerParts() : std::vector<std::string>{"block_directory"};
-  const std::vector<std::string> more = blocks ? BlockParts() : std::vector<std::string>();
-  parts.insert(parts.end(), more.begin(), more.end());
+// Returns the names that must exist in a directory, which is the worker's own, or that of its tasks, or has blocks in
+// it, or several of these.
+std::vector<std::string> PartsOf(const WorkerConfig& config, const std::string& directory, bool blocks) {
+  const bool own = directory == config.directory;
+  std::vector<std::string> parts;
+  const auto add = [&parts](const std::vector<std::string>& more) {
+    parts.insert(parts.end(), more.begin(), more.end());
+  };
+  if (own) add(WorkerParts());
+  if (directory == config.task_directory) add(TaskParts());
+  if (blocks) add(BlockParts());
+  if (blocks && !own) add({"block_directory"});
   return parts;
 }
 
 using Watches = std::vector<std::unique_ptr<Watched>>;
 
-// Watches the worker's own directory, without which it cannot go on, and the directories of blocks.
+// Watches the directories of blocks, and the worker's own and that of its tasks, without which it cannot go on.
 Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::string>& directories, rpc::Mailbox& mailbox,
                          kj::Timer& timer, SyncMeters& meters, BlockDisks& disks,
                          const std::function<void(const Status&)>& over) {
@@ -326,11 +335,12 @@ Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::stri
   };
   for (std::size_t i = 0; i < directories.size(); ++i) {
     const auto gone = [&disks, i](const Status& why) { disks.Failed(i, why); };
-    MILLRACE_TRY(watch(directories[i], PartsOf(directories[i] == config.directory, true), gone));
+    MILLRACE_TRY(watch(directories[i], PartsOf(config, directories[i], true), gone));
   }
-  if (std::find(directories.begin(), directories.end(), config.directory) == directories.end()) {
-    const auto gone = [over, &config](const Status& why) { over(StorageGone(config.directory, why)); };
-    MILLRACE_TRY(watch(config.directory, PartsOf(true, false), gone));
+  for (const std::string& needed : std::set<std::string>{config.directory, config.task_directory}) {
+    if (std::find(directories.begin(), directories.end(), needed) != directories.end()) continue;
+    const auto gone = [over, needed](const Status& why) { over(StorageGone(needed, why)); };
+    MILLRACE_TRY(watch(needed, PartsOf(config, needed, false), gone));
   }
   return watches;
 }
@@ -415,6 +425,10 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const auto credentials, tls::LoadForDaemon(config.tls, config.bind, tls::Role::kWorker, log));
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));
+  Fd task_lock;
+  if (config.task_directory != config.directory) {
+    MILLRACE_ASSIGN(task_lock, LockTaskDirectory(config.task_directory));
+  }
   const std::string local_socket = "millrace-" + storage.id();
   const auto master = [&config, credentials]() -> Result<dfs::ClientOptions> {
     dfs::ClientOptions options;
@@ -426,10 +440,14 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   ClusterPeers peers(config.master, local_socket, master, log);
   MILLRACE_ASSIGN(const auto confiner, OpenConfiner(config, minder, peers, log));
   MILLRACE_ASSIGN(const auto files,
-                  DiskAttemptFiles::Open(config.directory, config.reserved_bytes,
+                  DiskAttemptFiles::Open(config.task_directory, config.reserved_bytes,
                                          confiner == nullptr ? std::nullopt : confiner->users(), log));
   MILLRACE_ASSIGN(const auto directories,
                   AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
+  if (config.task_directory != config.directory && std::ranges::count(directories, config.task_directory) > 0) {
+    return Invalid("worker.task_directory " + config.task_directory +
+                   " is in worker.block_directories, too; give a directory beside it");
+  }
   if (const Status adopts = AdoptOrphans(); !adopts.ok()) log->warn("{}", adopts.message());
   auto io = kj::setupAsyncIo();
   // A peer that always has something to say would otherwise keep the loop from all others, and from the time.
@@ -437,7 +455,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   kj::Timer& timer = io.provider->getTimer();
   const SystemClock clock;
   rpc::Mailbox mailbox;
-  SyncMeters meters(config.directory, directories);
+  SyncMeters meters(config, directories);
   std::unique_ptr<BlockDisks> disks;
   const auto failing = [&mailbox, &disks](std::size_t number, const Status& why) {
     mailbox.Post([&disks, number, why] { disks->Failed(number, why); });
@@ -454,7 +472,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   if (confiner != nullptr) PassReadOnly(plane, *confiner, LauncherOf(minder), directories, log);
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables,
-                  ExecutableCache::Open(config.directory, config.executable_cache, FetchFrom(config, credentials),
+                  ExecutableCache::Open(config.task_directory, config.executable_cache, FetchFrom(config, credentials),
                                         fetches, log, {.reserved_bytes = config.reserved_bytes}));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
                        LimitsOf(config, minder, *files, confiner.get(), credentials), ends, orphans, log);
@@ -538,6 +556,9 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder, c
   const Result<std::string> directory = AbsolutePath(config.directory);
   if (!directory.ok()) return Fail(directory.status().Within("worker.directory"), 2);
   config.directory = *directory;
+  const Result<std::string> tasks = AbsolutePath(config.task_directory.empty() ? *directory : config.task_directory);
+  if (!tasks.ok()) return Fail(tasks.status().Within("worker.task_directory"), 2);
+  config.task_directory = *tasks;
   if (const Status resolved = ResolveResources(&config); !resolved.ok()) return Fail(resolved, 2);
   const Log log = MakeLog("worker", config.name.empty() ? AddressOf(config) : config.name, config.log);
   try {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the tasks of a play into the file KILL_COUNT. It kills Ansible and all its processes KILL_AFTER seconds after the task KILL_AT, a
-number from 1, has begun; without KILL_AT it only counts."""
+number from 1, or one whose name begins with KILL_NAME, has begun; without either it only counts."""
 
 import os
 import signal
@@ -29,7 +29,8 @@ class CallbackModule(CallbackBase):
         self.count += 1
         with open(os.environ["KILL_COUNT"], "a", encoding="utf-8") as f:
             f.write(f"{task.get_name()}\n")
-        if self.count == int(os.environ.get("KILL_AT", "0")):
+        name = os.environ.get("KILL_NAME")
+        if self.count == int(os.environ.get("KILL_AT", "0")) or (name and task.get_name().rpartition(" : ")[2].startswith(name)):
             threading.Timer(float(os.environ["KILL_AFTER"]), os.killpg, (os.getpgid(0), signal.SIGKILL)).start()
 
     def v2_playbook_on_task_start(self, task, is_conditional):

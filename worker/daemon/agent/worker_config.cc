@@ -19,6 +19,10 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
   options.Text(
       "worker.block_directories", &config->block_directories, "",
       "directories for blocks instead, separated by commas, each on its own disk; may include worker.directory");
+  options.Text(
+      "worker.task_directory", &config->task_directory, "",
+      "an existing directory for map outputs, scratch files and logs of tasks and for executables instead, on a "
+      "disk of its own; what it holds may be lost between two starts; empty: worker.directory");
   options.Integer("worker.failed_disks", &config->failed_disks, -1, -1, 1000,
                   "how many disks of worker.block_directories may fail before the worker stops; -1: all but one");
   options.Text("worker.name", &config->name, "", "the name in log lines and of the node in commands; empty: the host");

@@ -16,6 +16,7 @@ struct WorkerConfig {
   std::string master;  // host:port
   std::string directory;
   std::string block_directories;  // separated by commas; empty: `directory`
+  std::string task_directory;     // empty, until worker_main.cc makes it absolute: `directory`
   std::int64_t failed_disks = 0;
   std::string host;  // where others reach this worker
   std::string bind;

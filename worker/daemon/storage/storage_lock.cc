@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
@@ -24,6 +25,14 @@ Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::st
   if (id.ends_with('\n')) id.pop_back();
   if (is_one(id)) return id;
   return Corrupt(path + " holds " + Quote(id) + ", which is not a " + what + "; restore it or use an empty directory");
+}
+
+Result<Fd> LockDirectory(const std::string& directory) {
+  const std::string lock_path = directory + "/lock";
+  MILLRACE_ASSIGN(Fd lock, OpenFile(lock_path, O_RDWR | O_CREAT));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) return FromErrno(errno, "cannot lock " + lock_path);
+  return Busy("another worker uses " + directory + "; give this one a directory of its own");
 }
 
 }  // namespace
@@ -48,12 +57,7 @@ bool IsUuid(std::string_view text) {
 
 Result<StorageLock> StorageLock::Acquire(const std::string& directory, Random& random) {
   MILLRACE_TRY(MakeDirectories(directory));
-  const std::string lock_path = directory + "/lock";
-  MILLRACE_ASSIGN(Fd lock, OpenFile(lock_path, O_RDWR | O_CREAT));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return FromErrno(errno, "cannot lock " + lock_path);
-    return Busy("another worker uses " + directory + "; give this one a directory of its own");
-  }
+  MILLRACE_ASSIGN(Fd lock, LockDirectory(directory));
   MILLRACE_ASSIGN(const std::string cluster, ReadClusterOf(directory));
   MILLRACE_ASSIGN(std::string id, ReadIdentity(directory + "/storage_id", IsUuid, "storage id"));
   if (id.empty()) {
@@ -68,6 +72,15 @@ Result<StorageLock> StorageLock::Acquire(const std::string& directory, Random& r
                         ? ParseMoment(std::string_view(*text).substr(0, text->size() - 1))
                         : std::nullopt;
   return StorageLock(std::move(lock), std::move(id), cluster, told.value_or(Moment()));
+}
+
+Result<Fd> LockTaskDirectory(const std::string& directory) {
+  struct stat info = {};
+  if (::stat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return NotFound("worker.task_directory " + directory +
+                    " is not an existing directory; mount its disk and create it, or leave the option out");
+  }
+  return LockDirectory(directory);
 }
 
 Status StoreTold(const std::string& directory, const Moment& told) {

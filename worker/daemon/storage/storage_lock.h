@@ -41,6 +41,11 @@ class StorageLock {
   Moment told_;
 };
 
+// Locks the existing directory of a worker's task files (worker.task_directory), as StorageLock locks the worker's own,
+// and makes none: an empty mount point is not the disk. The lock lasts as long as the descriptor. Returns kNotFound if
+// there is no such directory, and kBusy if it is locked already.
+[[nodiscard]] Result<Fd> LockTaskDirectory(const std::string& directory);
+
 // Stores the last moment that this worker has learnt from a master. The moment is on disk when this returns. Any
 // thread.
 Status StoreTold(const std::string& directory, const Moment& told);

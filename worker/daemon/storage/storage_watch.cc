@@ -16,7 +16,9 @@ constexpr int kBlockDirectories = 256;
 
 }  // namespace
 
-std::vector<std::string> WorkerParts() { return {"lock", "storage_id", "jobs", "logs"}; }
+std::vector<std::string> WorkerParts() { return {"lock", "storage_id"}; }
+
+std::vector<std::string> TaskParts() { return {"lock", "jobs", "logs"}; }
 
 std::vector<std::string> BlockParts() {
   std::vector<std::string> parts = {"writing", "trash", "blocks"};

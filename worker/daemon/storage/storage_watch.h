@@ -29,8 +29,10 @@ class StorageProbe {
   [[nodiscard]] virtual Status Check() = 0;
 };
 
-// These return the names to watch in the worker's own directory, and in a directory of blocks.
+// These return the names to watch in the worker's own directory, in the one of its tasks' files, and in a directory of
+// blocks. One directory may be all of these.
 [[nodiscard]] std::vector<std::string> WorkerParts();
+[[nodiscard]] std::vector<std::string> TaskParts();
 [[nodiscard]] std::vector<std::string> BlockParts();
 
 // DiskStorageProbe remembers the identity of `directory` and of the files and directories `parts` in it. Check verifies

@@ -27,8 +27,8 @@ class DiskStorageProbeTest : public testing::Test {
     lock_.emplace(std::move(*StorageLock::Acquire(path_, random)));
     files_ = std::move(*DiskAttemptFiles::Open(path_, 0));
     blocks_ = std::move(*dfs::OpenDiskBlockStore(path_, 0));
-    std::vector<std::string> parts = WorkerParts(), blocks = BlockParts();
-    parts.insert(parts.end(), blocks.begin(), blocks.end());
+    std::vector<std::string> parts = WorkerParts();
+    for (const auto& more : {TaskParts(), BlockParts()}) parts.insert(parts.end(), more.begin(), more.end());
     auto probe = DiskStorageProbe::Make(path_, parts);
     EXPECT_TRUE(probe.ok()) << probe.status().message();
     probe_ = std::move(*probe);
