@@ -44,6 +44,19 @@ def package(given):
     return os.path.abspath(found[0])
 
 
+def start_ec2(machines, port):
+    """Starts what stands in for EC2 at this port of the lab's gateway: moto, behind what it does not have (cloud_policy.py)."""
+    moto = port + 1
+    machines.start("moto", machines.inside(tool("python3"), os.path.join(lab.HERE, "moto_server.py"), "-H", lab.GATEWAY, "-p", str(moto)))
+    machines.start("policy", machines.inside(sys.executable, os.path.join(lab.HERE, "cloud_policy.py"), lab.GATEWAY, str(port), f"http://{lab.GATEWAY}:{moto}"))
+    deadline = time.monotonic() + 60
+    for waited in (moto, port):
+        while subprocess.run(machines.inside("bash", "-c", f"exec 3<>/dev/tcp/{lab.GATEWAY}/{waited}"), stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"nothing listens on port {waited}")
+            time.sleep(0.2)
+
+
 class Playbooks:
     """Runs playbooks over the machines of a lab, and tells what changed."""
 
