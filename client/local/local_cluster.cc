@@ -178,10 +178,10 @@ std::string LocalCluster::LastLine(const std::string& name) const {
 }
 
 Status LocalCluster::Ended(const std::string& name, const Result<int>& status) const {
-  if (!status.ok()) return status.status().Within("the " + name);
+  if (!status.ok()) return status.status().Within(Named(name));
   const std::string said = LastLine(name);
   const std::string message =
-      "the " + name + " ended with exit status " + std::to_string(*status) + (said.empty() ? "" : ": " + said);
+      Named(name) + " ended with exit status " + std::to_string(*status) + (said.empty() ? "" : ": " + said);
   return *status == kUsageStatus ? Invalid(message) : Unavailable(message);
 }
 
@@ -194,7 +194,7 @@ Status LocalCluster::AwaitFile(const std::string& name, const std::string& daemo
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count();
     if (left <= 0) {
       const std::string said = LastLine(daemon);
-      return Timeout("the " + daemon + " was not ready within " + std::to_string(kStartPatience.count()) + " s" +
+      return Timeout(Named(daemon) + " was not ready within " + std::to_string(kStartPatience.count()) + " s" +
                      (said.empty() ? "" : "; its last message: " + said));
     }
     if (::poll(waited.data(), waited.size(), static_cast<int>(left)) < 0 && errno != EINTR)
