@@ -153,8 +153,9 @@ Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, 
   for (const std::string& operand : operands_) {
     if (operand.size() > 1 && operand[0] == '-' && !(dashed_ && dashed_(operand))) return UnknownOption(operand);
     if (BeginsWithLongDash(operand))
-      return Invalid(Quote(operand) + " begins with a dash that is not the - of options; type it anew, or put -- before "
-                                      "it if it is a name");
+      return Invalid(Quote(operand) +
+                     " begins with a dash that is not the - of options; type it anew, or put -- before "
+                     "it if it is a name");
   }
   if (mark != args.end()) operands_.insert(operands_.end(), mark + 1, args.end());
   const std::string usage = "; usage: millrace " + verb_ +

@@ -15,7 +15,8 @@ namespace {
 
 Status CheckExecutable(const std::string& path) {
   struct stat entry {};
-  if (::stat(path.c_str(), &entry) != 0) return NotFound("there is no file " + Quote(path) + " on this machine, whose executables are jobs");
+  if (::stat(path.c_str(), &entry) != 0)
+    return NotFound("there is no file " + Quote(path) + " on this machine, whose executables are jobs");
   if (S_ISDIR(entry.st_mode)) return Invalid(Quote(path) + " is a directory, not an executable");
   if (!S_ISREG(entry.st_mode) || ::access(path.c_str(), X_OK) != 0) {
     return Invalid(Quote(path) + " is not an executable; chmod +x makes it one if it is a program");

@@ -337,7 +337,8 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   Result<std::string> executable = FindJob(options.job, invocation.directory());
   // The words may have changed places: `run /in wordcount`.
   if (!executable.ok() && !options.inputs.empty() && FindJob(options.inputs[0], invocation.directory()).ok())
-    return NotFound(executable.status().message() + "; did you mean run " + options.inputs[0] + " " + options.job + "?");
+    return NotFound(executable.status().message() + "; did you mean run " + options.inputs[0] + " " + options.job +
+                    "?");
   MILLRACE_ASSIGN(prepared.executable, std::move(executable));
   MILLRACE_ASSIGN(prepared.description, job::DescribeJob(prepared.executable, request.parameters, {}));
   const job::JobDescription& description = prepared.description;

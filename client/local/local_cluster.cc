@@ -170,6 +170,13 @@ Status LocalCluster::StartDaemon(const std::string& program, const std::string& 
   return Status::Ok();
 }
 
+namespace {
+
+// Returns "the master", and a worker by its name: "worker1".
+std::string Named(const std::string& daemon) { return daemon == "master" ? "the master" : daemon; }
+
+}  // namespace
+
 std::string LocalCluster::LastLine(const std::string& name) const {
   std::string log = ReadWholeFile(In(name + ".log")).ok() ? ReadWholeFile(In(name + ".log")).value() : "";
   while (!log.empty() && log.back() == '\n') log.pop_back();

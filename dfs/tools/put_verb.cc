@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/console/arguments.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/tools/put.h"
@@ -62,7 +63,8 @@ int RunPut(const Args& args, const FsContext& context) {
   Status target_checked = CheckPaths({arguments.operands().back()});
   if (const std::string& last = arguments.operands().back();
       !last.starts_with('/') && LookAtLocal(last) != LocalKind::kNothing) {
-    target_checked = Invalid("the target " + Quote(last) + " is a local file, and a path of the file system begins with "
+    target_checked = Invalid("the target " + Quote(last) +
+                             " is a local file, and a path of the file system begins with "
                              "/; the sources come first, and `millrace fs get` is for the other way");
   }
   for (const Status& checked : {options.status(), style.status(), target_checked}) {
