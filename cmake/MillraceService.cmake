@@ -24,7 +24,7 @@ else()
 endif()
 
 # README.md is about the tree; this one points only to what is installed (tests/docs/test_installed.py).
-install(FILES deploy/README.installed.md COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME README.md)
+install(FILES deploy/README.installed COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME README.md)
 install(FILES CHANGELOG.md CONTRIBUTING.md SECURITY.md COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
         FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.svg")

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <memory>
+#include <utility>
 
 #include "base/text.h"
 
@@ -49,6 +51,19 @@ bool BeginsWithLongDash(std::string_view word) {
   return std::ranges::any_of(kDashes, [word](std::string_view dash) { return word.starts_with(dash); });
 }
 
+// Shows the options where they stand: before the operands, behind which `millrace local` takes a command with options
+// of its own.
+class OptionsFirst : public CLI::Formatter {
+ public:
+  explicit OptionsFirst(std::string operands) : operands_(std::move(operands)) {}
+  std::string make_usage(const CLI::App*, std::string name) const override {
+    return "Usage: " + name + " [OPTIONS]" + (operands_.empty() ? "" : " ") + operands_ + "\n";
+  }
+
+ private:
+  std::string operands_;
+};
+
 std::string SettingLines(const OptionSet& settings) {
   std::string text = "For --set and for the file, with default and range:";
   for (const OptionInfo& option : settings.List()) {
@@ -62,10 +77,9 @@ std::string SettingLines(const OptionSet& settings) {
 }  // namespace
 
 Arguments::Arguments(std::string verb, const std::string& operands, const std::string& one_line)
-    : verb_(std::move(verb)),
-      operands_text_(operands),
-      app_(one_line, "millrace " + verb_ + (operands.empty() ? "" : " " + operands)) {
+    : verb_(std::move(verb)), operands_text_(operands), app_(one_line, "millrace " + verb_) {
   app_.allow_extras();
+  app_.formatter(std::make_shared<OptionsFirst>(operands_text_));
   app_.footer([this] { return Footer(); });
 }
 

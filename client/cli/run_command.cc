@@ -276,6 +276,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   bool list = false;
   if (verb == "run") arguments.Flag("--list", &list, "list the bundled jobs and their options, and do nothing else");
   if (verb == "local run") {
+    arguments.Offline();  // it needs none that is there
     arguments.List(
         "--file", &options->files,
         "LOCAL=PATH, a local file or directory that the job reads at PATH besides its input; may be repeated");

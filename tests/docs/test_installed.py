@@ -15,7 +15,7 @@ def installed():
     with open(os.path.join(ROOT, "cmake", "MillraceService.cmake")) as f:
         rules = f.read()
     found = {}
-    for files, name in re.findall(r"install\(FILES ((?:[\w./]+\.md )+)COMPONENT runtime DESTINATION \$\{CMAKE_INSTALL_DOCDIR\}(?: RENAME ([\w.]+))?\)", rules):
+    for files, name in re.findall(r"install\(FILES ((?:[\w./]+ )+)COMPONENT runtime DESTINATION \$\{CMAKE_INSTALL_DOCDIR\}(?: RENAME ([\w.]+))?\)", rules):
         for file in files.split():
             found[name or os.path.basename(file)] = os.path.join(ROOT, file)
     kinds = re.search(r"install\(DIRECTORY docs/ COMPONENT runtime DESTINATION \$\{CMAKE_INSTALL_DOCDIR\}/docs\s+FILES_MATCHING ([^)]*)\)", rules)[1]
