@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/console/console.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -40,7 +39,6 @@ void SayLine(const Console& console, std::string_view line) { WriteLine(console.
 
 Status WriteOut(int fd, std::string_view bytes, std::string_view name) {
   Status written = WriteAll(fd, bytes, name);
-  if (!written.ok() && ::fcntl(fd, F_GETFD) < 0) return Invalid(std::string(name) + " is closed");
   pollfd pipe{fd, POLLOUT, 0};
   if (written.ok() || ::poll(&pipe, 1, 0) != 1 || (pipe.revents & POLLERR) == 0) return written;
   // SIGPIPE is ignored, so that a connection that breaks ends no program.
