@@ -152,7 +152,7 @@ TEST(LogTest, ALogGetsAnotherName) {
   EXPECT_NE(text.find("Z info worker one (node 3%): second\n"), std::string::npos) << text;
   const std::string json = *ReadWholeFile(directory->path() + "/json");
   EXPECT_NE(json.find(R"("node":"one","message":"first")"), std::string::npos) << json;
-  EXPECT_NE(json.find(R"("node":"one (node 3%)","message":"second")"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"x("node":"one (node 3%)","message":"second")x"), std::string::npos) << json;
 }
 
 TEST(LogTest, AFileThatCannotBeOpenedFallsBackToStandardError) {
