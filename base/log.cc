@@ -27,15 +27,21 @@ spdlog::level::level_enum LevelOf(const std::string& level) {
 
 class TextFormatter final : public spdlog::formatter {
  public:
+  explicit TextFormatter(std::string name) : name_(std::move(name)) {}
+
   void format(const log_msg& message, spdlog::memory_buf_t& out) override {
     const std::string text = Printable({message.payload.data(), message.payload.size()});
     log_msg printable = message;
     printable.payload = text;
+    printable.logger_name = name_;
     pattern_.format(printable, out);
   }
-  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextFormatter>(); }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<TextFormatter>(name_);
+  }
 
  private:
+  std::string name_;
   spdlog::pattern_formatter pattern_{"%Y-%m-%dT%H:%M:%S.%eZ %l %n: %v", spdlog::pattern_time_type::utc};
 };
 
@@ -85,20 +91,23 @@ void DeclareLogOptions(OptionSet* set, LogOptions* options) {
 }
 
 Log MakeLog(const std::string& component, const std::string& node, const LogOptions& options) {
-  const std::string name = node.empty() ? component : component + " " + node;
   std::string refused;
   spdlog::sink_ptr sink = options.file.empty() ? nullptr : OpenLogFile(options, &refused);
   if (sink == nullptr) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  auto log = std::make_shared<spdlog::logger>(name, std::move(sink));
-  if (options.format == "json") {
-    log->set_formatter(std::make_unique<JsonFormatter>(component, node));
-  } else {
-    log->set_formatter(std::make_unique<TextFormatter>());
-  }
+  auto log = std::make_shared<spdlog::logger>(component, std::move(sink));
+  NameLog(log, component, node, options);
   log->set_level(LevelOf(options.level));
   log->flush_on(spdlog::level::info);
   if (!refused.empty()) log->error("log file {}: {}; logging to standard error instead", options.file, refused);
   return log;
+}
+
+void NameLog(const Log& log, const std::string& component, const std::string& node, const LogOptions& options) {
+  if (options.format == "json") {
+    log->set_formatter(std::make_unique<JsonFormatter>(component, node));
+  } else {
+    log->set_formatter(std::make_unique<TextFormatter>(node.empty() ? component : component + " " + node));
+  }
 }
 
 Log MakeSilentLog() {

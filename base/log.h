@@ -35,6 +35,8 @@ void DeclareLogOptions(OptionSet* set, LogOptions* options);
 // Returns a log for the lines of one daemon; `node` distinguishes it from others of its kind, and may be empty. If the
 // file cannot be opened, the log reports that and writes to standard error.
 [[nodiscard]] Log MakeLog(const std::string& component, const std::string& node, const LogOptions& options);
+// Gives another `node` to the lines from now on. The other arguments are those with which the log was made.
+void NameLog(const Log& log, const std::string& component, const std::string& node, const LogOptions& options);
 [[nodiscard]] Log MakeSilentLog();
 
 }  // namespace millrace

@@ -46,9 +46,9 @@ requires(std::is_scalar_v<Values>&&...) [[nodiscard]] std::string Formatted(cons
 // The longest name (of a job, a user, a pool, a parameter, a counter) that the master takes, in bytes.
 inline constexpr std::size_t kLongestName = 255;
 
-// Returns the candidate that takes the fewest insertions, deletions and replacements of a byte to become `name`
-// (Levenshtein), the first if several are equally near, or nothing if even that one takes more than max(1, size of
-// `name` / 3).
+// Returns the candidate that takes the fewest insertions, deletions and replacements of a byte, and exchanges of two
+// neighbours, to become `name` (Damerau and Levenshtein, each byte exchanged once), the first if several are equally
+// near, or nothing if even that one takes more than max(1, size of `name` / 3).
 [[nodiscard]] std::optional<std::string> Nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 // Returns the last `lines` lines of the text, or all of it if it has fewer. A newline at the end of the text ends its

@@ -23,8 +23,11 @@ else()
           DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d RENAME millrace.fish)
 endif()
 
-install(FILES README.md COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
+# README.md is about the tree; this one points only to what is installed (tests/docs/test_installed.py).
+install(FILES deploy/README.installed COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME README.md)
+install(FILES CHANGELOG.md CONTRIBUTING.md SECURITY.md COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.svg")
 
 # The units name programs and settings by the prefix with which the build was configured, or by Debian's. Only for Debian's
 # package is anything put outside of the prefix, into /etc.

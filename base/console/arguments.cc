@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <memory>
+#include <utility>
 
 #include "base/text.h"
 
@@ -32,6 +34,36 @@ void AddNumber(CLI::App& app, const std::string& names, N* field, N least, N mos
   app.add_option(names, *field, one_line + "; " + range)->type_name("N")->check(check);
 }
 
+// Returns what CLI11 says of wrong arguments in the words of our own messages.
+std::string InWords(const CLI::ParseError& wrong) {
+  const std::string said = wrong.what();
+  const std::string name = said.substr(0, said.find(": "));
+  constexpr std::string_view kTooMany = ": At Most 1 required but received ";
+  if (said.starts_with(name + ": 1 required ") && said.ends_with(" missing")) return name + " needs a value";
+  if (const std::size_t at = said.find(kTooMany); at != said.npos)
+    return name + " is given " + said.substr(at + kTooMany.size()) + " times; give it once";
+  return said;
+}
+
+// Whether the word begins with a dash that is not the one of options, as programs for texts put in its place.
+bool BeginsWithLongDash(std::string_view word) {
+  constexpr std::string_view kDashes[] = {"\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212"};
+  return std::ranges::any_of(kDashes, [word](std::string_view dash) { return word.starts_with(dash); });
+}
+
+// Shows the options where they stand: before the operands, behind which `millrace local` takes a command with options
+// of its own.
+class OptionsFirst : public CLI::Formatter {
+ public:
+  explicit OptionsFirst(std::string operands) : operands_(std::move(operands)) {}
+  std::string make_usage(const CLI::App*, std::string name) const override {
+    return "Usage: " + name + " [OPTIONS]" + (operands_.empty() ? "" : " ") + operands_ + "\n";
+  }
+
+ private:
+  std::string operands_;
+};
+
 std::string SettingLines(const OptionSet& settings) {
   std::string text = "For --set and for the file, with default and range:";
   for (const OptionInfo& option : settings.List()) {
@@ -45,10 +77,9 @@ std::string SettingLines(const OptionSet& settings) {
 }  // namespace
 
 Arguments::Arguments(std::string verb, const std::string& operands, const std::string& one_line)
-    : verb_(std::move(verb)),
-      operands_text_(operands),
-      app_(one_line, "millrace " + verb_ + (operands.empty() ? "" : " " + operands)) {
+    : verb_(std::move(verb)), operands_text_(operands), app_(one_line, "millrace " + verb_) {
   app_.allow_extras();
+  app_.formatter(std::make_shared<OptionsFirst>(operands_text_));
   app_.footer([this] { return Footer(); });
 }
 
@@ -105,7 +136,7 @@ std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const 
     Printer(console) << app_.help();
     return kDone;
   } catch (const CLI::ParseError& wrong) {
-    SayError(console, verb_, Invalid(std::string(wrong.what()) + "; " + Hint()));
+    SayError(console, verb_, Invalid(InWords(wrong) + "; " + Hint()));
     return kWrongUsage;
   }
   return std::nullopt;
@@ -135,6 +166,10 @@ Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, 
   operands_ = app_.remaining();
   for (const std::string& operand : operands_) {
     if (operand.size() > 1 && operand[0] == '-' && !(dashed_ && dashed_(operand))) return UnknownOption(operand);
+    if (BeginsWithLongDash(operand))
+      return Invalid(Quote(operand) +
+                     " begins with a dash that is not the - of options; type it anew, or put -- before "
+                     "it if it is a name");
   }
   if (mark != args.end()) operands_.insert(operands_.end(), mark + 1, args.end());
   const std::string usage = "; usage: millrace " + verb_ +
@@ -163,6 +198,8 @@ Status Arguments::UnknownOption(const std::string& option) const {
     return Invalid("option " + Quote(option) +
                    " is the cluster's, and stands before the word run, as in: millrace local " + name + " ... run");
   }
+  if (name.find_first_not_of("0123456789.", 1) == name.npos)
+    return Invalid(Quote(option) + " is no option, and nothing here takes a number below 0; " + Hint());
   std::vector<std::string> known;
   for (const CLI::Option* declared : app_.get_options()) {
     for (const std::string& known_name : declared->get_lnames()) known.push_back("--" + known_name);
@@ -183,7 +220,13 @@ Status UnknownVerb(const std::string& word, const std::vector<std::string>& verb
   }
   std::string all;
   for (const std::string& verb : verbs) all += (all.empty() ? "" : ", ") + verb;
-  const std::optional<std::string> nearest = Nearest(word, verbs);
+  std::optional<std::string> nearest = Nearest(word, verbs);
+  if (!nearest) {  // it may be a synonym that is spelt wrong
+    std::vector<std::string> words;
+    for (const Synonym& synonym : synonyms) words.emplace_back(synonym.word);
+    if (const auto alike = Nearest(word, words))
+      nearest = std::ranges::find(synonyms, std::string_view(*alike), &Synonym::word)->meant;
+  }
   return Invalid(no + (nearest ? "did you mean " + *nearest + "?" : "there are " + all));
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBarPause{200};
 constexpr std::chrono::seconds kLinePause{5};
+constexpr Micros kEnoughTime = 3 * kSecond;
 
 }  // namespace
 
@@ -78,8 +79,9 @@ std::string Progress::Line() const {
   }
   line += FormatBytes(bytes) + (bytes_total_ > 0 ? " of " + FormatBytes(bytes_total_) : "");
   if (files_total_ > 1) line += ", " + std::to_string(files) + " of " + std::to_string(files_total_) + " files";
-  line += ", " + FormatRate(bytes, elapsed);
-  if (bytes > 0 && bytes_total_ > bytes) {
+  if (bytes >= kTellingBytes) line += ", " + FormatRate(bytes, elapsed);
+  // What the first bytes took says too little of the others.
+  if (bytes >= kTellingBytes && bytes_total_ > bytes && elapsed >= kEnoughTime) {
     const double left =
         static_cast<double>(elapsed) * static_cast<double>(bytes_total_ - bytes) / static_cast<double>(bytes);
     line += ", " + FormatDuration(static_cast<Micros>(left)) + " left";
@@ -128,7 +130,6 @@ void Progress::Finish(bool ok) {
   line_.Clear();
   if (!ok) return;
   const std::uint64_t files = files_;
-  constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;  // the rate of less says nothing
   const std::string rate = bytes_ < kTellingBytes ? "" : " (" + FormatRate(bytes_, Elapsed()) + ")";
   SayLine(console_, what_ + ": " + std::to_string(files) + (files == 1 ? " file, " : " files, ") + FormatBytes(bytes_) +
                         " in " + FormatDuration(Elapsed()) + rate);

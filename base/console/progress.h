@@ -30,6 +30,8 @@ enum class ProgressStyle {
 
 // Returns "[=====>    ]", `width` bytes with the brackets.
 [[nodiscard]] std::string Bar(double fraction, std::size_t width);
+// The rate of fewer bytes says nothing, and is not told.
+inline constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;
 // Returns "12.3 MiB/s", or "-" while the rate is unknown.
 [[nodiscard]] std::string FormatRate(std::uint64_t bytes, Micros time);
 

@@ -215,7 +215,7 @@ CallRights::CallRights() {
 Status CallRights::Check(const tls::PeerIdentity& peer, std::uint64_t interface, std::uint16_t method) const {
   if (peer.role == Role::kAnyone) return Status::Ok();
   const Right* found = Find(interface, method);
-  if (found == nullptr) return Invalid("a call that this version does not know, of " + ToText(peer));
+  if (found == nullptr) return Invalid(std::string(rpc::kUnknownCall) + ", of " + ToText(peer));
   const Right& right = *found;
   if (std::ranges::find(right.roles, peer.role) != right.roles.end()) return Status::Ok();
   std::string whose;

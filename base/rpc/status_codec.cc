@@ -104,6 +104,13 @@ bool ConnectionBroke(const kj::Exception& exception) {
          !Decode(WithoutHops({description.begin(), description.size()})).has_value();
 }
 
+bool IsUnknownCall(const kj::Exception& exception) {
+  if (exception.getType() == kj::Exception::Type::UNIMPLEMENTED) return true;
+  const kj::StringPtr description = exception.getDescription();
+  const auto status = Decode(WithoutHops({description.begin(), description.size()}));
+  return status && status->code() == StatusCode::kInvalid && status->message().starts_with(kUnknownCall);
+}
+
 Status FromException(const kj::Exception& exception) {
   const kj::StringPtr description = exception.getDescription();
   const std::string_view text = WithoutHops({description.begin(), description.size()});

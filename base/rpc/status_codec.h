@@ -21,6 +21,12 @@ namespace millrace::rpc {
 // server itself returned kUnavailable.
 [[nodiscard]] bool ConnectionBroke(const kj::Exception& exception);
 
+// How a server with TLS answers a call that is not in its table of rights (base/protocol/call_rights.h) begins.
+inline constexpr std::string_view kUnknownCall = "a call that this version does not know";
+// Returns true if the server does not know the call, since it is of an earlier release. A server with TLS says so by
+// kUnknownCall, another one by KJ's own failure.
+[[nodiscard]] bool IsUnknownCall(const kj::Exception& exception);
+
 // Returns the part of a failure text of KJ that is meant for people, without source code and variables, on one line:
 // "Address already in use" from "::bind(fd, ...): Address already in use; fd = 7", "the name is not found: Name or
 // service not known" from "DNS lookup failed.; params.host = x; gai_strerror(status) = Name or service not known".

@@ -37,6 +37,9 @@ Status CheckAddress(const std::string& master) {
   for (std::size_t begin = 0, end = 0; end < master.size() || begin == 0; begin = end + 1) {
     end = std::min(master.find(',', begin), master.size());
     const std::string_view one = std::string_view(master).substr(begin, end - begin);
+    if (const std::size_t scheme = one.find("://"); scheme != one.npos)
+      return Invalid("the master " + Quote(master) + " is not HOST:PORT: leave out " +
+                     Quote(one.substr(0, scheme + 3)) + " (--master or MILLRACE_MASTER names it)");
     const std::size_t colon = one.rfind(':');
     if (colon == one.npos || colon == 0 || colon + 1 == one.size())
       return Invalid("the master " + Quote(master) + " is not HOST:PORT (--master or MILLRACE_MASTER names it)");

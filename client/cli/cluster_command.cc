@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tls/credentials.h"
 #include "base/units.h"
+#include "client/cli/cluster_notes.h"
 #include "client/cli/commands.h"
 #include "client/job_client/job_client.h"
 
@@ -158,7 +159,20 @@ std::string WorkersText(const job::ClusterStatus& status) {
   return text.empty() ? "none" : text;
 }
 
-void Show(const job::ClusterStatus& status, Printer& out) {
+// Returns no notes of what the master does not tell: one of an earlier release, or to this user.
+std::vector<ClusterNote> AskForNotes(dfs::DfsClient& files) {
+  const Result<dfs::Health> health = files.GetHealth();
+  const Result<std::vector<dfs::QuotaState>> quotas = files.GetQuotas("", "");
+  return NotesOf(health.ok() ? health->trash : dfs::Use(), quotas.ok() ? *quotas : std::vector<dfs::QuotaState>());
+}
+
+Json ToJson(const std::vector<ClusterNote>& notes) {
+  Json list = Json::array();
+  for (const ClusterNote& note : notes) list.push_back({{"code", note.code}, {"text", note.text}});
+  return list;
+}
+
+void Show(const job::ClusterStatus& status, const std::vector<ClusterNote>& notes, Printer& out) {
   const auto line = [&out](const char* name, const std::string& text) {
     out << console::Left(name, 11) << text << "\n";
   };
@@ -194,6 +208,7 @@ void Show(const job::ClusterStatus& status, Printer& out) {
   };
   for (const auto& fault : status.faults) show(fault);
   for (const auto& warning : status.warnings) show(warning);
+  for (const ClusterNote& note : notes) line("note", note.code + ": " + note.text);
 }
 
 // Says on standard error the first reason of an exit status that is not 0.
@@ -227,13 +242,15 @@ int ShowClusterStatus(const Invocation& invocation, const Words& args) {
   Result<std::vector<job::Node>> nodes = std::vector<job::Node>();
   if (status->draining + status->maintained > 0) nodes = job::JobClient(**files).Nodes();
   if (!nodes.ok()) return invocation.Fail("cluster status", nodes.status());
+  const std::vector<ClusterNote> notes = AskForNotes(**files);
   Printer out(invocation.console);
   if (json) {
     Json all = ToJson(*status);
     all["out_of_use"] = OutOfUse(*nodes);
+    all["notes"] = ToJson(notes);
     out << console::Dump(all) << "\n";
   } else {
-    Show(*status, out);
+    Show(*status, notes, out);
     for (const job::Node& node : *nodes) {
       if (IsOutOfUse(node)) out << console::Left("out of use", 11) << OutOfUseLine(node) << "\n";
     }

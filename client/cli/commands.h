@@ -65,6 +65,7 @@ namespace millrace::cli {
 [[nodiscard]] std::string OutOfUseLine(const job::Node& node);
 
 // Returns the text of `scheduler show`: the name, the settings in force, pools or queues, deadlines, and why jobs wait.
-[[nodiscard]] std::string SchedulerText(const job::SchedulerView& view);
+// No table is wider than `width`, unless that is 0.
+[[nodiscard]] std::string SchedulerText(const job::SchedulerView& view, std::size_t width = 0);
 
 }  // namespace millrace::cli

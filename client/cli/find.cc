@@ -15,7 +15,8 @@ namespace {
 
 Status CheckExecutable(const std::string& path) {
   struct stat entry {};
-  if (::stat(path.c_str(), &entry) != 0) return NotFound("there is no file " + Quote(path));
+  if (::stat(path.c_str(), &entry) != 0)
+    return NotFound("there is no file " + Quote(path) + " on this machine, whose executables are jobs");
   if (S_ISDIR(entry.st_mode)) return Invalid(Quote(path) + " is a directory, not an executable");
   if (!S_ISREG(entry.st_mode) || ::access(path.c_str(), X_OK) != 0) {
     return Invalid(Quote(path) + " is not an executable; chmod +x makes it one if it is a program");
@@ -42,6 +43,7 @@ std::string Describe(const job::Node& node) {
 }  // namespace
 
 Result<std::string> FindJob(const std::string& word, const std::string& directory) {
+  if (word.empty()) return Invalid("the job is an empty word; is a variable of the shell not set?");
   if (word.find('/') != std::string::npos) {
     MILLRACE_TRY(CheckExecutable(word));
     return word;

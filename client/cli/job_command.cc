@@ -50,20 +50,23 @@ Result<std::vector<JobId>> ReadJobs(const Words& words) {
 }
 
 std::string Details(const JobStatus& status) {
+  const bool ended = Ended(status.state);
   std::string text = ToText(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
-                     std::string(ToString(status.state)) +
+                     std::string(ToString(status.state)) + (ended ? " in " + FormatDuration(TimeOf(status)) : "") +
                      (status.reason.empty() ? "" : ", " + Printable(status.reason)) + "\n";
   text += "  priority " + job::PriorityName(status.priority) +
           (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) +
           (status.deadline == 0 ? "" : ", deadline " + console::FormatTime(status.deadline)) + ", output " +
           Quote(status.output) + "\n";
   text += "  submitted " + console::FormatTime(status.submitted) + ", first launch " +
-          console::FormatTime(status.first_launch) + ", ended " + console::FormatTime(status.ended) + " (UTC)\n";
+          console::FormatTime(status.first_launch) + ", ended " + console::FormatTime(status.ended) +
+          " (UTC, by the master's clock)\n";
+  if (ended) return text + Figures(status);
   text += "  maps " + std::to_string(status.maps.done) + " of " + std::to_string(status.maps.total) + " done, " +
           std::to_string(status.maps.running) + " running; reduces " + std::to_string(status.reduces.done) + " of " +
           std::to_string(status.reduces.total) + " done, " + std::to_string(status.reduces.running) +
           " running, copied " + Percent(status.copy_fraction) + "\n";
-  return text;
+  return text + LeftOutLines(status);
 }
 
 std::string WaitLines(const Waits& waits) {
@@ -73,6 +76,13 @@ std::string WaitLines(const Waits& waits) {
             std::to_string(wait.pending) + " more): " + Printable(wait.reason) + "\n";
   }
   return text;
+}
+
+// Tells that the deadline of a job that has not ended is over.
+std::string Late(job::JobClient& client, const JobStatus& status) {
+  if (status.deadline == 0 || Ended(status.state)) return {};
+  const Micros late = MasterTime(client) - status.deadline;
+  return late <= 0 ? "" : "  its deadline was " + FormatDuration(late) + " ago\n";
 }
 
 int ShowJobStatus(const Invocation& invocation, const Words& args) {
@@ -88,8 +98,7 @@ int ShowJobStatus(const Invocation& invocation, const Words& args) {
   if (!waits.ok()) return invocation.Fail("job status", waits.status());
   Printer out(invocation.console);
   out << (json ? console::Dump(WithWaits(*status, *waits)) + "\n"
-               : Details(*status) + WaitLines(*waits) +
-                     (Ended(status->state) ? Summary(*status) : LeftOutLines(*status)));
+               : Details(*status) + Late(client, *status) + WaitLines(*waits));
   return kDone;
 }
 

@@ -37,7 +37,10 @@ Listing<JobStatus> Fields(const Waits& waits, Micros now) {
   using Status = const JobStatus&;
   const auto text = [](std::string JobStatus::*field) { return [field](Status job) { return job.*field; }; };
   const auto phase = [](Phase JobStatus::*field) {
-    return [field](Status job) { return Percent((job.*field).fraction) + " of " + std::to_string((job.*field).total); };
+    return [field](Status job) {
+      const Phase& shown = job.*field;
+      return shown.total == 0 ? std::string("-") : Percent(shown.fraction) + " of " + std::to_string(shown.total);
+    };
   };
   const auto fraction = [](Phase JobStatus::*field) {
     return [field](Status job) { return SortKey((job.*field).fraction, ""); };
@@ -56,7 +59,7 @@ Listing<JobStatus> Fields(const Waits& waits, Micros now) {
       {"owner", {"OWNER", 6, 8}, text(&JobStatus::owner), {}},
       {"pool", {"POOL", 3, 8}, text(&JobStatus::pool), {}},
       {"submitted",
-       {"SUBMITTED", 2},
+       {"SUBMITTED (UTC)", 2},
        [](Status job) { return console::FormatTime(job.submitted); },
        [](Status job) { return SortKey(Number(job.submitted), ""); }},
       {"ran",
@@ -86,18 +89,23 @@ struct Wanted {
   JobFilter filter;
   ListingOptions listing;
   std::string since;
+  Micros ago = 0;  // `since`, if it is not empty
   std::int64_t last = 0;
   bool json = false, live = false;
 };
 
 Status Finish(Wanted* wanted) {
   MILLRACE_TRY(wanted->filter.Check());
+  for (const JobState ended : {JobState::kSucceeded, JobState::kFailed, JobState::kKilled}) {
+    if (wanted->live && wanted->filter.state == ToString(ended))
+      return Invalid("--live and --state " + wanted->filter.state + " exclude each other; give one of them");
+  }
   MILLRACE_TRY(Fields({}, 0).Check(wanted->listing));
   if (wanted->last > 0) wanted->filter.last = static_cast<std::size_t>(wanted->last);
   if (wanted->since.empty()) return Status::Ok();
   const Result<Micros> ago = ParseDuration(wanted->since);
   if (!ago.ok()) return ago.status().Within("--since");
-  wanted->filter.since = SystemClock().Now() - *ago;
+  wanted->ago = *ago;
   return Status::Ok();
 }
 
@@ -162,8 +170,9 @@ Micros MasterTime(job::JobClient& client) {
 
 int ListJobs(const Invocation& invocation, const Words& args) {
   console::Arguments arguments("job list", "",
-                               "Lists the jobs that the master remembers, in the order of their submission. On a "
-                               "terminal the table has the columns for which there is room.");
+                               "Lists the jobs that the master remembers, in the order of their submission. Times are "
+                               "UTC, and RAN too, by the master's clock. On a terminal the table has the columns for "
+                               "which there is room.");
   arguments.Example("--live");
   arguments.Example("--user ann --state failed --since 2h");
   arguments.Example("--format job,state,ran,name --sort ran -r");
@@ -188,10 +197,11 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   if (!jobs.ok()) return invocation.Fail("job list", jobs.status());
   const Result<Waits> waits = client.ExplainAllWaits();
   if (!waits.ok()) return invocation.Fail("job list", waits.status());
-  const std::vector<JobStatus> picked = wanted.filter.Pick(*jobs);
-  // Only the time that a live job has run depends on the time of day.
-  const bool live = std::ranges::any_of(picked, [](const JobStatus& job) { return job.ended == 0; });
-  return PrintList(invocation, picked, *waits, live && !wanted.json ? MasterTime(client) : 0, wanted);
+  // The times are the master's. Only --since and the time that a live job has run depend on the time of day.
+  const bool live = std::ranges::any_of(*jobs, [](const JobStatus& job) { return job.ended == 0; });
+  const Micros now = !wanted.since.empty() || (live && !wanted.json) ? MasterTime(client) : 0;
+  if (!wanted.since.empty()) wanted.filter.since = now - wanted.ago;
+  return PrintList(invocation, wanted.filter.Pick(*jobs), *waits, now, wanted);
 }
 
 }  // namespace millrace::cli

@@ -50,7 +50,7 @@ Listing<AttemptStatus> Fields(Micros now) {
        [](Status one) { return SortKey(one.node.value, ""); }},
       {"host", {"HOST", 4, 12}, [](Status one) { return one.host; }, {}},
       {"launched",
-       {"LAUNCHED", 2},
+       {"LAUNCHED (UTC)", 2},
        [](Status one) { return console::FormatTime(one.launched); },
        [number](Status one) { return number(one.launched); }},
       {"took",
@@ -97,7 +97,7 @@ int ListTasks(const Invocation& invocation, const Words& args) {
   console::Arguments arguments(
       "job tasks", "JOB",
       "Lists the attempts of a job's tasks in the order of their launches: where each ran, since "
-      "when, for how long, and why it failed. Times are UTC.");
+      "when, for how long, and why it failed. Times are UTC, by the master's clock.");
   arguments.Example("12 --state failed");
   arguments.Example("12 --slowest | head");
   std::string state;

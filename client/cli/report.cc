@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 
 #include "base/console/json_output.h"
@@ -44,24 +45,39 @@ double OverallFraction(const JobStatus& status) {
   return (status.maps.fraction + status.copy_fraction + status.reduces.fraction) / 3;
 }
 
-std::string BarLine(const JobStatus& status, Micros elapsed, std::size_t width) {
-  constexpr std::size_t kShortestBar = 10, kLongestBar = 60;
-  constexpr double kEnoughDone = 0.05;  // the first task to end says too little
+std::optional<Micros> TimeLeft::Update(double fraction, Micros now) {
+  constexpr double kPart = 0.05, kFinest = 0.002, kRounding = 1e-9;
   constexpr Micros kEnoughTime = 3 * kSecond;
-  const double overall = OverallFraction(status);
-  const std::string begin = ToText(status.job) + " map ";
-  std::string end = " " + PercentText(status.maps.fraction);
+  constexpr double kAgree = 1.5;
+  if (seen_.empty() || fraction < seen_.back().fraction) {  // work was lost: another pace begins
+    seen_.clear();
+    begin_ = now;
+  }
+  // Returns what is left by the pace of the last `part` of the work, in microseconds; 0 if less was seen.
+  const auto left = [&](double part) {
+    const auto since = std::ranges::upper_bound(seen_, fraction - part + kRounding, {}, &Seen::fraction);
+    if (since == seen_.begin()) return 0.0;
+    const Seen& last = *std::prev(since);
+    return static_cast<double>(now - last.at) * (1 - fraction) / (fraction - last.fraction);
+  };
+  const double lately = left(kPart), before = left(2 * kPart);
+  if (seen_.empty() || fraction - seen_.back().fraction >= kFinest) seen_.push_back({now, fraction});
+  while (seen_.size() > 1 && seen_[1].fraction <= fraction - 2 * kPart) seen_.erase(seen_.begin());
+  const bool agree = lately > 0 && before > 0 && lately < before * kAgree && before < lately * kAgree;
+  return agree && now - begin_ >= kEnoughTime ? std::optional(static_cast<Micros>(before)) : std::nullopt;
+}
+
+std::string BarLine(const JobStatus& status, const Pace& pace, std::size_t width) {
+  constexpr std::size_t kShortestBar = 10;
+  const std::string begin = ToText(status.job) + " ";
+  std::string end = " map " + PercentText(status.maps.fraction);
   if (status.reduces.total > 0) {
     end += "  copy " + PercentText(status.copy_fraction) + "  reduce " + PercentText(status.reduces.fraction);
   }
-  if (status.bytes_read > 0) end += "  " + console::FormatRate(status.bytes_read, elapsed);
-  if (overall > kEnoughDone && overall < 1 && elapsed >= kEnoughTime) {
-    end += "  " + FormatDuration(static_cast<Micros>(static_cast<double>(elapsed) * (1 - overall) / overall)) + " left";
-  }
+  if (pace.bytes >= console::kTellingBytes) end += "  " + console::FormatRate(pace.bytes, pace.time);
+  if (pace.left) end += "  " + FormatDuration(*pace.left) + " left";
   const std::size_t others = begin.size() + end.size() + 1;
-  return begin +
-         console::Bar(status.maps.fraction, std::clamp(width - std::min(width, others), kShortestBar, kLongestBar)) +
-         end;
+  return begin + console::Bar(OverallFraction(status), std::max(width - std::min(width, others), kShortestBar)) + end;
 }
 
 std::string PlainProgress::Update(const JobStatus& status) {
@@ -108,35 +124,58 @@ std::string LeftOutRecords(const JobStatus& status) {
 
 std::string LeftOutLines(const JobStatus& status) { return LeftOutMaps(status) + LeftOutRecords(status); }
 
-std::string Summary(const JobStatus& status) {
-  constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;  // the rate of less says nothing
-  const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
-  std::string text = ToText(status.job) + " " + std::string(ToString(status.state)) + " in " + FormatDuration(time) +
-                     ": " + Quote(status.output) + "\n";
-  const bool has_input = status.input_bytes > 0 || status.bytes_read > 0;
-  text += "  maps " + std::to_string(status.maps.total);
-  if (has_input) {
+namespace {
+
+// Returns "10 (launched 8 at their data, ...)", of a job that did not succeed "3 of 10 done (launched ...)".
+std::string MapsText(const JobStatus& status) {
+  const auto count = [&status](const Phase& phase) {
+    return status.state == JobState::kSucceeded
+               ? std::to_string(phase.total)
+               : std::to_string(phase.done) + " of " + std::to_string(phase.total) + " done";
+  };
+  std::string text = "maps " + count(status.maps);
+  if (status.input_bytes > 0 || status.bytes_read > 0) {
     text += " (launched " + std::to_string(status.maps_at[0]) + " at their data, " + std::to_string(status.maps_at[1]) +
             " in its rack, " + std::to_string(status.maps_at[2]) + " in its datacenter, " +
             std::to_string(status.maps_at[3]) + " elsewhere)";
   }
-  text += ", reduces " + std::to_string(status.reduces.total) + "\n";
+  return text + ", reduces " + count(status.reduces);
+}
+
+// Returns the counts of attempts that did not simply succeed: "failed 2, killed 1"; empty if there are none.
+std::string AttemptsText(const JobStatus& status) {
   const std::pair<const char*, std::uint32_t> attempts[] = {{"failed", status.failed_attempts},
                                                             {"killed", status.killed_attempts},
                                                             {"preempted", status.preempted_attempts},
                                                             {"speculative", status.speculative_attempts}};
   std::string counts;
   for (const auto& [name, count] : attempts) {
-    if (count > 0) counts += (counts.empty() ? " " : ", ") + std::string(name) + " " + std::to_string(count);
+    if (count > 0) counts += (counts.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(count);
   }
-  if (!counts.empty()) text += "  attempts" + counts + "\n";
+  return counts;
+}
+
+}  // namespace
+
+Micros TimeOf(const JobStatus& status) { return status.ended > status.submitted ? status.ended - status.submitted : 0; }
+
+std::string Figures(const JobStatus& status) {
+  std::string text = "  " + MapsText(status) + "\n";
+  const std::string attempts = AttemptsText(status);
+  if (!attempts.empty()) text += "  attempts " + attempts + "\n";
   text += LeftOutLines(status);
   text += "  read " + FormatBytes(status.bytes_read) + ", shuffled " + FormatBytes(status.bytes_shuffled) +
           ", written " + FormatBytes(status.bytes_written) + "\n";
-  if (status.input_bytes >= kTellingBytes) text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
+  if (status.state == JobState::kSucceeded && status.input_bytes >= console::kTellingBytes)
+    text += "  " + Megabytes(status.input_bytes, TimeOf(status)) + " of input\n";
   if (status.deadline != 0 && status.ended > status.deadline)
     text += "  ended " + FormatDuration(status.ended - status.deadline) + " after its deadline\n";
   return text;
+}
+
+std::string Summary(const JobStatus& status) {
+  return ToText(status.job) + " " + std::string(ToString(status.state)) + " in " + FormatDuration(TimeOf(status)) +
+         ": " + Quote(status.output) + "\n" + Figures(status);
 }
 
 std::string OwnCounterLines(const Counters& counters) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +18,34 @@ namespace millrace::cli {
 // Returns the part of the whole job that is done, 0 to 1; maps, copies and reduces have equal weights.
 [[nodiscard]] double OverallFraction(const JobStatus& status);
 
-// Returns "job7 map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the
-// job was first seen running. The bar takes what the other words leave of `width`, within bounds. How much time is left
-// is told once enough is done to estimate it.
-[[nodiscard]] std::string BarLine(const JobStatus& status, Micros elapsed, std::size_t width = 80);
+// TimeLeft estimates how long a job will still run, from the part that is done at the times of its updates: by the pace
+// of the last tenth. It tells nothing before it saw a tenth, nor while the pace of the last twentieth is another one,
+// as after a slow start or when a job stands still. Thread rule: one thread.
+class TimeLeft {
+ public:
+  // `now` may be any clock that does not go back. Returns nothing if there is no estimate.
+  std::optional<Micros> Update(double fraction, Micros now);
+
+ private:
+  struct Seen {
+    Micros at = 0;
+    double fraction = 0;
+  };
+  Micros begin_ = 0;
+  std::vector<Seen> seen_;  // of the last tenth, in the order of time
+};
+
+// How a job goes on while somebody watches it, who may have come late.
+struct Pace {
+  std::uint64_t bytes = 0;  // that were read in `time`
+  Micros time = 0;
+  std::optional<Micros> left = {};  // until the end, as estimated
+};
+
+// Returns "job7 [====>   ] map 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". The bar is of the whole job, and
+// takes what the words leave of `width`, but has ten places at least. The rate is left out of a pace of less than a
+// MiB.
+[[nodiscard]] std::string BarLine(const JobStatus& status, const Pace& pace, std::size_t width = 80);
 
 // Makes the lines of progress for a pipe: one whenever a phase has moved by ten points since the last line.
 class PlainProgress {
@@ -34,7 +60,14 @@ class PlainProgress {
 // Returns lines that count and name the maps and records that the job left out; empty if there are none.
 [[nodiscard]] std::string LeftOutLines(const JobStatus& status);
 
-// Returns the summary in several lines, each with its newline.
+// Returns the time from the submission of a job to its end, in microseconds; 0 if it has not ended.
+[[nodiscard]] Micros TimeOf(const JobStatus& status);
+
+// Returns what is to be counted of an ended job, in several lines, each with its newline: its tasks, what it left out,
+// its bytes, and by how much it missed its deadline.
+[[nodiscard]] std::string Figures(const JobStatus& status);
+
+// Returns how and when the job ended and where its output is, and its figures, in lines that each have their newline.
 [[nodiscard]] std::string Summary(const JobStatus& status);
 
 // Returns a line for each counter that is not one of the engine; empty if there are none.

@@ -259,18 +259,24 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
                     "reduce tasks; 0: the maps write the output (default 1, or 0 for a job without reduces)");
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
-  for (const SchedulingOption& option : SchedulingOptionsOf(options))
-    arguments.Text(option.flag, option.field, option.one_line);
+  for (const SchedulingOption& option : SchedulingOptionsOf(options)) {
+    CLI::Option* const declared = arguments.options().add_option(option.flag, *option.field, option.one_line);
+    // The only job of a cluster shares it with nobody, so that the help of `local run` does not list these options.
+    if (verb == "local run" && option.among_jobs) declared->group("");
+  }
   std::array<std::int64_t, std::size(kEngineFlags)> given;
   given.fill(-1);
   for (std::size_t i = 0; i < given.size(); ++i)
     arguments.Integer(kEngineFlags[i].flag, &given[i], 0, kEngineFlags[i].most, kEngineFlags[i].one_line);
   arguments.Text("--name", &options->name, "the job's name in listings (default: its program's name)");
-  arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
+  CLI::Option* const detach =
+      arguments.options().add_flag("--detach", options->detach, "print the job's number and do not wait for it");
+  if (verb == "local run") detach->group("");  // it is refused with a reason
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
   bool list = false;
   if (verb == "run") arguments.Flag("--list", &list, "list the bundled jobs and their options, and do nothing else");
   if (verb == "local run") {
+    arguments.Offline();  // it needs none that is there
     arguments.List(
         "--file", &options->files,
         "LOCAL=PATH, a local file or directory that the job reads at PATH besides its input; may be repeated");
@@ -304,11 +310,11 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
 std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options) {
   return {
       {"--pool", "pool", &options->pool,
-       "the job's pool or queue, for schedulers that have them (default: one for each user)"},
-      {"--user", "user", &options->user, "the job's owner (default: you)"},
-      {"--priority", "priority", &options->priority, "VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW (default NORMAL)"},
+       "the job's pool or queue, for schedulers that have them (default: one for each user)", true},
+      {"--user", "user", &options->user, "the job's owner (default: you)", true},
+      {"--priority", "priority", &options->priority, "VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW (default NORMAL)", true},
       {"--deadline", "deadline", &options->deadline,
-       "the time from now by which the job should end, such as 10m; for schedulers that know deadlines"},
+       "the time from now by which the job should end, such as 10m; for schedulers that know deadlines", true},
       {"--map-time", "map_time", &options->map_time,
        "how long a map takes, such as 30s; for schedulers that plan, in place of the times of earlier runs"},
       {"--reduce-time", "reduce_time", &options->reduce_time, "the same for a reduce"},
@@ -329,7 +335,12 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
     request.parameters.push_back(std::move(pair));
   }
   MILLRACE_TRY(ApplyScheduling(options, &request));
-  MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
+  Result<std::string> executable = FindJob(options.job, invocation.directory());
+  // The words may have changed places: `run /in wordcount`.
+  if (!executable.ok() && !options.inputs.empty() && FindJob(options.inputs[0], invocation.directory()).ok())
+    return NotFound(executable.status().message() + "; did you mean run " + options.inputs[0] + " " + options.job +
+                    "?");
+  MILLRACE_ASSIGN(prepared.executable, std::move(executable));
   MILLRACE_ASSIGN(prepared.description, job::DescribeJob(prepared.executable, request.parameters, {}));
   const job::JobDescription& description = prepared.description;
   MILLRACE_TRY(CheckInputs(options, description));

@@ -26,6 +26,7 @@ struct SchedulingOption {
   std::string flag, name;  // "--map-time", "map_time"
   std::string* field;
   std::string one_line;
+  bool among_jobs = false;  // it says something only beside other jobs
 };
 [[nodiscard]] std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options);
 

@@ -135,14 +135,16 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
 int ShowScheduler(const Invocation& invocation, const Words& args) {
   Arguments arguments("scheduler show", "",
                       "Shows the scheduler in use: pools or queues, their shares, and why each waiting job waits.");
-  bool json = false;
+  bool json = false, wide = false;
   arguments.Flag("--json", &json, "print one JSON object");
+  arguments.Flag("-w,--wide", &wide, "show all columns whole, whatever the width of the terminal");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("scheduler show", files.status(), kUnreachable);
   const Result<View> view = job::JobClient(**files).ShowScheduler();
   if (!view.ok()) return invocation.Fail("scheduler show", view.status());
-  Printer(invocation.console) << (json ? console::Dump(ToJson(*view)) + "\n" : SchedulerText(*view));
+  const std::size_t width = console::TableWidth(invocation.console, wide);
+  Printer(invocation.console) << (json ? console::Dump(ToJson(*view)) + "\n" : SchedulerText(*view, width));
   return kDone;
 }
 
@@ -191,7 +193,10 @@ int ForgetPrograms(const Invocation& invocation, const Words& args) {
 
 }  // namespace
 
-std::string SchedulerText(const View& view) {
+std::string SchedulerText(const View& view, std::size_t width) {
+  using console::Column;
+  using console::LayOut;
+  constexpr int kAlways = console::kAlwaysShown;
   std::string text = Printable(view.name) + "\n";
   std::vector<Words> facts;
   if (!view.file.empty()) facts.push_back({"scheduler file", view.file});
@@ -203,29 +208,33 @@ std::string SchedulerText(const View& view) {
   if (!view.groups.empty()) {
     std::string noun = view.group_noun;
     for (char& letter : noun) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    std::vector<Words> rows{
-        {noun, "WEIGHT", "JOBS", "KIND", "RUNNING", "DEMAND", "SHARE", "MINIMUM", "MAXIMUM", "PREEMPTS IN"}};
+    const std::vector<Column> columns{{noun, kAlways, 8},   {"WEIGHT", 2},     {"JOBS", 5},  {"KIND", kAlways},
+                                      {"RUNNING", kAlways}, {"DEMAND", 6},     {"SHARE", 7}, {"MINIMUM", 3},
+                                      {"MAXIMUM", 4},       {"PREEMPTS IN", 1}};
+    std::vector<Words> rows;
     for (const View::Group& group : view.groups) {
       AddGroupRow(group, false, view.now, &rows);
       AddGroupRow(group, true, view.now, &rows);
     }
-    text += "\n" + FormatTable(rows);
+    text += "\n" + LayOut(columns, rows, width);
   }
   text += MoreOf(view.more_groups);
   if (!view.deadlines.empty()) {
-    std::vector<Words> rows{{"JOB", "DEADLINE IN", "SLACK"}};
+    std::vector<Words> rows;
     for (const View::Deadline& deadline : view.deadlines) {
       rows.push_back({ToText(deadline.job), FormatDuration(deadline.at - view.now), FormatDuration(deadline.slack)});
     }
-    text += "\n" + FormatTable(rows);
+    text += "\n" + LayOut({{"JOB"}, {"DEADLINE IN"}, {"SLACK"}}, rows, width);
   }
   if (!view.waits.empty()) {
-    std::vector<Words> rows{{"JOB", "NAME", "POOL", "WAITS FOR", "HAS", "WANTS", "WHY"}};
+    const std::vector<Column> columns{{"JOB"},    {"NAME", 4, 8}, {"POOL", 3, 8},      {"WAITS FOR", 5},
+                                      {"HAS", 2}, {"WANTS", 1},   {"WHY", kAlways, 50}};
+    std::vector<Words> rows;
     for (const View::Wait& wait : view.waits) {
       rows.push_back({ToText(wait.job), wait.name, wait.pool, WhatItWaitsFor(wait), std::to_string(wait.running),
                       std::to_string(wait.pending), wait.reason});
     }
-    text += "\n" + FormatTable(rows);
+    text += "\n" + LayOut(columns, rows, width);
   }
   return text + MoreOf(view.more_waits);
 }

@@ -6,6 +6,7 @@
 
 #include "base/console/arguments.h"
 #include "base/text.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::cli {
 namespace {
@@ -128,6 +129,10 @@ std::span<const Synonym> SynonymsOf(const std::string& command) {
   return command == "ca" ? std::span<const Synonym>(kOfCa) : std::span<const Synonym>();
 }
 
+bool IsPolicy(const std::string& word) {
+  return std::ranges::any_of(sched::ListPolicies(), [&word](const auto& policy) { return policy.name == word; });
+}
+
 // Returns the failure for a word that is no verb.
 Status UnknownWord(const std::string& command, const std::vector<Verb>& verbs, const std::string& word) {
   const std::string shown = command.empty() ? "millrace" : "millrace " + command;
@@ -142,6 +147,8 @@ Status UnknownWord(const std::string& command, const std::vector<Verb>& verbs, c
     }
     if (!below.empty()) return Invalid("no command " + Quote(word) + "; did you mean " + below + "?");
   }
+  if (command == "scheduler" && IsPolicy(word.substr(0, word.find('+'))))
+    return Invalid("no command " + Quote(word) + "; did you mean set " + word + "?");
   return console::UnknownVerb(word, Names(verbs), SynonymsOf(command));
 }
 

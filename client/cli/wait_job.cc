@@ -101,14 +101,19 @@ class Waiter {
     away_ = since.has_value();
     const auto away =
         std::chrono::duration_cast<std::chrono::seconds>(since ? Clock::now() - *since : Clock::duration());
+    if (since) away_since_ = *since;
     const std::string upto = "; waiting up to " + FormatDuration(kPatience) + " for it";
     if (away.count() >= 1 && console_.err_is_terminal) {
+      told_away_ = true;
       line_.Show(ToText(job_) + ": no word from the master for " + std::to_string(away.count()) + " s" + upto);
     } else if (away.count() >= 1 && !told_away_) {
       told_away_ = true;
       console::SayLine(console_, "millrace: " + ToText(job_) + ": the master cannot be reached" + upto);
     } else if (!since && std::exchange(told_away_, false)) {
-      console::SayLine(console_, "millrace: " + ToText(job_) + ": the master is back");
+      line_.Clear();
+      const auto lasted = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - away_since_);
+      console::SayLine(console_, "millrace: " + ToText(job_) + ": the master is back after " +
+                                     std::to_string(lasted.count()) + " s");
     }
   }
 
@@ -121,18 +126,18 @@ class Waiter {
   }
 
   void Show(const JobStatus& status) {
-    if (status.first_launch != 0 && !running_since_) running_since_ = std::chrono::steady_clock::now();
-    if (console_.err_is_terminal) {
-      line_.Show(running_since_ ? BarLine(status, Elapsed(), console::TerminalWidth(console_.err))
-                                : ToText(job_) + " waits for a slot");
-    } else if (const std::string line = plain_.Update(status); !line.empty()) {
-      console::SayLine(console_, line);
+    const Micros now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
+    if (status.first_launch != 0 && !watched_) watched_ = {now, status.bytes_read};
+    if (!console_.err_is_terminal) {
+      if (const std::string line = plain_.Update(status); !line.empty()) console::SayLine(console_, line);
+    } else if (!watched_) {
+      line_.Show(ToText(job_) + " waits for a slot");
+    } else {
+      const Pace pace{.bytes = status.bytes_read - std::min(status.bytes_read, watched_->bytes_read),
+                      .time = now - watched_->since,
+                      .left = left_.Update(OverallFraction(status), now)};
+      line_.Show(BarLine(status, pace, console::TerminalWidth(console_.err)));
     }
-  }
-
-  [[nodiscard]] Micros Elapsed() const {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - *running_since_)
-        .count();
   }
 
   std::optional<Waited> Interrupted() {
@@ -181,8 +186,15 @@ class Waiter {
   const std::optional<Clock::time_point> until_;
   console::StatusLine line_;
   PlainProgress plain_;
+  TimeLeft left_;
   bool away_ = false, told_away_ = false;
-  std::optional<std::chrono::steady_clock::time_point> running_since_;
+  Clock::time_point away_since_;
+  // Since when the job is watched that runs, and how much it had read by then.
+  struct Watched {
+    Micros since = 0;
+    std::uint64_t bytes_read = 0;
+  };
+  std::optional<Watched> watched_;
 };
 
 // Returns the job's counters; none, after a line that says so, if the master does not give them.

@@ -46,10 +46,9 @@ class JobOptions {
   // Adds a check that runs once all values are set: before a job is submitted, and again in each of its tasks.
   void Check(std::function<Status(const JobOptions&)> check) { checks_.push_back(std::move(check)); }
 
-  // These calls return values. A name that was not declared with the type is a bug and aborts.
-  [[nodiscard]] const std::string& text(std::string_view name) const {
-    return Get<std::string>(name);
-  }  // also for a choice
+  // These calls return values; text() also the one of a choice. A name that was not declared with the type is a bug and
+  // aborts.
+  [[nodiscard]] const std::string& text(std::string_view name) const { return Get<std::string>(name); }
   [[nodiscard]] bool boolean(std::string_view name) const { return Get<bool>(name); }
   [[nodiscard]] std::int64_t integer(std::string_view name) const { return Get<std::int64_t>(name); }
   [[nodiscard]] double real(std::string_view name) const { return Get<double>(name); }
@@ -68,9 +67,10 @@ class JobOptions {
   [[nodiscard]] bool of_engine(const std::string& name) const { return Find(name) == nullptr; }
 
  private:
+  // Micros is an integer too; a struct of its own tells the two apart.
   struct DurationValue {
     Micros value = 0;
-  };  // Micros is an integer too; a struct of its own tells the two apart
+  };
   struct Field {
     std::string name;
     std::variant<std::string, bool, std::int64_t, double, std::uint64_t, DurationValue> value;

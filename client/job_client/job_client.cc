@@ -7,6 +7,7 @@
 
 #include "base/protocol/job_wire.h"
 #include "base/protocol/task.capnp.h"
+#include "base/rpc/status_codec.h"
 #include "client/job_client/wire_convert.h"
 #include "worker/task/channel/channel.h"
 
@@ -418,7 +419,7 @@ Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(const std::vect
         },
         [](kj::Exception&& e) {
           // A master that does not know the call yet says nothing of waits, and the rest is shown all the same.
-          if (e.getType() != kj::Exception::Type::UNIMPLEMENTED) kj::throwFatalException(kj::mv(e));
+          if (!rpc::IsUnknownCall(e)) kj::throwFatalException(kj::mv(e));
         });
   }));
   return waits;

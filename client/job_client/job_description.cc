@@ -18,10 +18,12 @@ Status NoJob(const std::string& executable, const std::string& why) {
   return Invalid(Quote(executable) + " is not a Millrace job: " + why + "; a job's main calls millrace::Run");
 }
 
-// Returns the first line that a failed program wrote, without its own name, for a message.
+// Returns the first line that a failed program wrote, without its own name, for a message that names the job already.
 std::string FirstLine(const std::string& executable, std::string_view error) {
   std::string line(error.substr(0, error.find('\n')));
-  if (line.starts_with(executable + ": ")) line.erase(0, executable.size() + 2);
+  for (const std::string& name : {executable, executable.substr(executable.rfind('/') + 1)}) {
+    if (line.starts_with(name + ": ")) return line.substr(name.size() + 2);
+  }
   return line;
 }
 
@@ -73,8 +75,7 @@ Result<std::string> AskForDescription(const std::string& executable, const std::
   Result<Captured> captured = RunCaptured(argv, limits);
   if (!captured.ok()) return NoJob(executable, captured.status().message());
   const std::string_view error(captured->error);
-  if (captured->exit_status == kWrongUsage && !error.empty())
-    return Invalid(std::string(error.substr(0, error.find('\n'))));
+  if (captured->exit_status == kWrongUsage && !error.empty()) return Invalid(FirstLine(executable, error));
   MILLRACE_TRY(CheckLoaded(executable, *captured));
   if (captured->exit_status != 0) {
     return NoJob(executable,
@@ -178,7 +179,7 @@ Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& whe
   argv.insert(argv.end(), inputs.begin(), inputs.end());
   MILLRACE_ASSIGN(const Captured captured, RunCaptured(argv, limits));
   const std::string_view error(captured.error);
-  if (captured.exit_status != 0 && !error.empty()) return Invalid(std::string(error.substr(0, error.find('\n'))));
+  if (captured.exit_status != 0 && !error.empty()) return Invalid(FirstLine(executable, error));
   if (captured.exit_status > 128) {
     return Invalid(Quote(executable) + " was killed by signal " + std::to_string(captured.exit_status - 128) +
                    " while it looked at its input; `millrace local run --in-process` runs it in a debugger");

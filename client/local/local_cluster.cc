@@ -170,6 +170,13 @@ Status LocalCluster::StartDaemon(const std::string& program, const std::string& 
   return Status::Ok();
 }
 
+namespace {
+
+// Returns "the master", and a worker by its name: "worker1".
+std::string Named(const std::string& daemon) { return daemon == "master" ? "the master" : daemon; }
+
+}  // namespace
+
 std::string LocalCluster::LastLine(const std::string& name) const {
   std::string log = ReadWholeFile(In(name + ".log")).ok() ? ReadWholeFile(In(name + ".log")).value() : "";
   while (!log.empty() && log.back() == '\n') log.pop_back();
@@ -178,10 +185,10 @@ std::string LocalCluster::LastLine(const std::string& name) const {
 }
 
 Status LocalCluster::Ended(const std::string& name, const Result<int>& status) const {
-  if (!status.ok()) return status.status().Within("the " + name);
+  if (!status.ok()) return status.status().Within(Named(name));
   const std::string said = LastLine(name);
   const std::string message =
-      "the " + name + " ended with exit status " + std::to_string(*status) + (said.empty() ? "" : ": " + said);
+      Named(name) + " ended with exit status " + std::to_string(*status) + (said.empty() ? "" : ": " + said);
   return *status == kUsageStatus ? Invalid(message) : Unavailable(message);
 }
 
@@ -194,7 +201,7 @@ Status LocalCluster::AwaitFile(const std::string& name, const std::string& daemo
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count();
     if (left <= 0) {
       const std::string said = LastLine(daemon);
-      return Timeout("the " + daemon + " was not ready within " + std::to_string(kStartPatience.count()) + " s" +
+      return Timeout(Named(daemon) + " was not ready within " + std::to_string(kStartPatience.count()) + " s" +
                      (said.empty() ? "" : "; its last message: " + said));
     }
     if (::poll(waited.data(), waited.size(), static_cast<int>(left)) < 0 && errno != EINTR)

@@ -363,10 +363,10 @@ class DfsClientImpl final : public DfsClient {
  private:
   // Throws the failure of a call. One that the master does not know becomes kUnsupported.
   void TooOld(kj::Exception&& failure, std::string_view lacks, std::string_view advice) const {
-    if (failure.getType() != kj::Exception::Type::UNIMPLEMENTED) kj::throwFatalException(kj::mv(failure));
-    kj::throwFatalException(rpc::ToException(
-        Unsupported("the master at " + options_.master + " is of an earlier release, which " + std::string(lacks) +
-                    "; upgrade it" + (advice.empty() ? "" : ", or " + std::string(advice)))));
+    if (!rpc::IsUnknownCall(failure)) kj::throwFatalException(kj::mv(failure));
+    kj::throwFatalException(rpc::ToException(Unsupported(
+        "the master at " + options_.master + " is of an earlier release, which " + std::string(lacks) +
+        "; a version after 0.1.0 is needed: upgrade it" + (advice.empty() ? "" : ", or " + std::string(advice)))));
   }
 
   using WithNames = std::function<kj::Promise<void>(Names::Client)>;

@@ -42,7 +42,7 @@ constexpr console::Synonym kSynonyms[] = {
     {"del", "rm"},
     {"unlink", "rm"},
     {"rmr", "rm -r"},
-    {"rmdir", "rm -r"},
+    {"rmdir", "rm -d"},
     {"move", "mv"},
     {"rename", "mv"},
     {"copy", "cp"},
@@ -153,7 +153,7 @@ namespace {
 using Expand = std::function<Result<std::vector<std::string>>(DfsClient&, const std::string&)>;
 
 int ForEach(const FsContext& context, const std::string& verb, const Args& paths, const Expand& expand,
-            const std::function<Status(DfsClient&, const std::string&)>& f) {
+            const std::function<Status(DfsClient&, const std::string&, bool several)>& f) {
   if (const Status checked = CheckPaths(paths); !checked.ok()) {
     SayError(context.console, "fs " + verb, checked);
     return console::kWrongUsage;
@@ -169,7 +169,7 @@ int ForEach(const FsContext& context, const std::string& verb, const Args& paths
       const Result<std::vector<std::string>> some = expand(client, path);
       note(some.status());
       if (!some.ok()) continue;
-      for (const std::string& one : *some) note(f(client, one));
+      for (const std::string& one : *some) note(f(client, one, paths.size() > 1 || some->size() > 1));
     }
     return Status::Ok();
   });
@@ -184,17 +184,25 @@ int ForEachPath(const FsContext& context, const std::string& verb, const Args& p
     MILLRACE_ASSIGN(std::string canonical, CanonicalPath(path));
     return std::vector<std::string>{std::move(canonical)};
   };
-  return ForEach(context, verb, paths, itself, f);
+  return ForEach(context, verb, paths, itself,
+                 [&f](DfsClient& client, const std::string& path, bool) { return f(client, path); });
 }
 
-int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
-                 const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine) {
+int ForEachOfMatches(const FsContext& context, const std::string& verb, const Args& paths,
+                     const std::function<Status(DfsClient&, const std::string&, bool several)>& f, bool none_is_fine) {
   const auto expand = [none_is_fine](DfsClient& client, const std::string& path) {
     Result<std::vector<std::string>> some = ExpandPattern(client, path);
     if (none_is_fine && some.status().code() == StatusCode::kNotFound) some = std::vector<std::string>();
     return some;
   };
   return ForEach(context, verb, paths, expand, f);
+}
+
+int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
+                 const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine) {
+  return ForEachOfMatches(
+      context, verb, paths, [&f](DfsClient& client, const std::string& path, bool) { return f(client, path); },
+      none_is_fine);
 }
 
 }  // namespace millrace::dfs

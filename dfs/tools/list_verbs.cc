@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds the verbs ls, du, count and stat.
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "base/console/arguments.h"
@@ -11,6 +13,7 @@
 #include "dfs/tools/stat_format.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/blocks.h"
+#include "dfs/wire/quota.h"
 
 namespace millrace::dfs {
 namespace {
@@ -209,11 +212,56 @@ class Usages {
   FileUsage total_;
 };
 
-// The verb count, in the columns of Hadoop's.
+// The verb count, in the columns of Hadoop's; those of the quotas come first (count -q).
 std::string CountRow(const std::string& directories, const std::string& files, const std::string& bytes,
                      const std::string& path) {
   return console::Right(directories, 12) + " " + console::Right(files, 12) + " " + console::Right(bytes, 18) + " " +
          path + "\n";
+}
+
+std::string QuotaColumns(const std::string& quota, const std::string& rest, const std::string& bytes,
+                         const std::string& rest_of_bytes) {
+  return console::Right(quota, 12) + " " + console::Right(rest, 15) + " " + console::Right(bytes, 15) + " " +
+         console::Right(rest_of_bytes, 15) + " ";
+}
+
+// Returns the quota of the directory itself, not of those above it; one without limits if it has none. What files that
+// are being written reserve counts as used.
+Result<QuotaState> QuotaOf(DfsClient& client, const std::string& path) {
+  MILLRACE_ASSIGN(const std::vector<QuotaState> quotas, client.GetQuotas(path, ""));
+  for (const QuotaState& state : quotas) {
+    if (state.user.empty() && state.directory == path) return state;
+  }
+  return QuotaState{};
+}
+
+// What is left of a quota, below 0 if it is exceeded.
+std::int64_t RestOf(std::uint64_t quota, std::uint64_t used, std::uint64_t reserved) {
+  return static_cast<std::int64_t>(quota) - static_cast<std::int64_t>(used + reserved);
+}
+
+std::string QuotaText(const QuotaState& state, bool human) {
+  const auto limit = [human](std::uint64_t quota, bool bytes) {
+    return quota == kNoQuota ? std::string("none") : Size(quota, human && bytes);
+  };
+  const auto rest = [human](std::uint64_t quota, std::uint64_t used, std::uint64_t reserved, bool bytes) {
+    if (quota == kNoQuota) return std::string("inf");
+    const std::int64_t left = RestOf(quota, used, reserved);
+    return (left < 0 ? "-" : "") + Size(static_cast<std::uint64_t>(std::abs(left)), human && bytes);
+  };
+  const Quota& quota = state.quota;
+  const Use &use = state.use, &reserved = state.reserved;
+  return QuotaColumns(limit(quota.entries, false), rest(quota.entries, use.entries, reserved.entries, false),
+                      limit(quota.bytes, true), rest(quota.bytes, use.bytes, reserved.bytes, true));
+}
+
+Json QuotaJson(const QuotaState& state) {
+  const auto one = [](std::uint64_t quota, std::uint64_t used, std::uint64_t reserved) -> Json {
+    if (quota == kNoQuota) return nullptr;
+    return {{"quota", quota}, {"left", RestOf(quota, used, reserved)}};
+  };
+  return {{"files_and_directories", one(state.quota.entries, state.use.entries, state.reserved.entries)},
+          {"bytes_with_replicas", one(state.quota.bytes, state.use.bytes, state.reserved.bytes)}};
 }
 
 std::string Nodes(const LocatedBlock& block) {
@@ -350,11 +398,15 @@ int RunDu(const Args& args, const FsContext& context) {
 }
 
 int RunCount(const Args& args, const FsContext& context) {
-  bool human = false, head = false, json = false;
+  bool human = false, head = false, json = false, quotas = false;
   console::Arguments arguments("fs count", "PATH...",
                                "Counts what is at and below each path: directories, files and bytes. A directory "
                                "counts itself.");
   arguments.Example("-h /in/*");
+  arguments.Example("-q -h -v /data/team");
+  arguments.Flag("-q,--quota", &quotas,
+                 "show first the quota of the path itself, and what is left of it: of files and directories, and of "
+                 "bytes with replicas");
   arguments.Human(&human);
   arguments.Flag("-v,--head", &head, kHeadLine);
   arguments.Flag("--json", &json, "print JSON");
@@ -364,18 +416,27 @@ int RunCount(const Args& args, const FsContext& context) {
   return Listing(context, "count", arguments.operands(), sheet,
                  [&](DfsClient& client, const std::string& path) -> Status {
                    MILLRACE_ASSIGN(const FileUsage usage, client.Measure(path));
+                   QuotaState quota;
+                   if (quotas) {
+                     MILLRACE_ASSIGN(quota, QuotaOf(client, path));
+                   }
                    if (sheet.json != nullptr) {
                      Json line;
                      console::SetBytes(line, "path", path);
                      line["directories"] = usage.directories;
                      line["files"] = usage.files;
                      line["bytes"] = usage.bytes;
+                     if (quotas) line["quota"] = QuotaJson(quota);
                      sheet.json->Add(line);
                      return Status::Ok();
                    }
-                   if (head) sheet.out << CountRow("DIRECTORIES", "FILES", "BYTES", "PATH");
+                   if (head) {
+                     sheet.out << (quotas ? QuotaColumns("QUOTA", "REMAINING", "SPACE QUOTA", "REMAINING") : "")
+                               << CountRow("DIRECTORIES", "FILES", "BYTES", "PATH");
+                   }
                    head = false;
-                   sheet.out << CountRow(std::to_string(usage.directories), std::to_string(usage.files),
+                   sheet.out << (quotas ? QuotaText(quota, human) : "")
+                             << CountRow(std::to_string(usage.directories), std::to_string(usage.files),
                                          Size(usage.bytes, human), Name(path, context.console));
                    return Status::Ok();
                  });

@@ -32,7 +32,7 @@ Result<struct stat> Look(const std::string& local) {
   struct stat itself {};
   if (error == ENOENT && ::lstat(local.c_str(), &itself) == 0)
     return NotFound(Quote(local) + ": a link to a file that does not exist; remove the link, or leave it out");
-  return FromErrno(error, Quote(local));
+  return error == ENOENT ? NotFound("there is no local file " + Quote(local)) : FromErrno(error, Quote(local));
 }
 
 Status PlanDirectory(const std::string& local, const std::string& remote, std::vector<PutItem>* items) {

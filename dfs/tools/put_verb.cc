@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/console/arguments.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/tools/put.h"
@@ -59,7 +60,13 @@ int RunPut(const Args& args, const FsContext& context) {
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
   Result<PutOptions> options = ToOptions(flags, context.console);
   const Result<console::ProgressStyle> style = console::ParseProgressStyle(flags.progress, context.console);
-  const Status target_checked = CheckPaths({arguments.operands().back()});
+  Status target_checked = CheckPaths({arguments.operands().back()});
+  if (const std::string& last = arguments.operands().back();
+      !last.starts_with('/') && LookAtLocal(last) != LocalKind::kNothing) {
+    target_checked = Invalid("the target " + Quote(last) +
+                             " is a local file, and a path of the file system begins with "
+                             "/; the sources come first, and `millrace fs get` is for the other way");
+  }
   for (const Status& checked : {options.status(), style.status(), target_checked}) {
     if (checked.ok()) continue;
     console::SayError(context.console, "fs put", checked);

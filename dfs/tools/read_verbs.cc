@@ -13,10 +13,13 @@
 namespace millrace::dfs {
 namespace {
 
+Status IsDirectory(const std::string& path) {
+  return Invalid(Quote(path) + ": is a directory; name files, as a pattern such as /* behind it does");
+}
+
 Status Print(DfsClient& client, const std::string& path, std::uint64_t last, const FsContext& context) {
   MILLRACE_ASSIGN(const FileStatus file, client.Stat(path));
-  if (file.directory)
-    return Invalid(Quote(path) + ": is a directory; name files, as a pattern such as /* behind it does");
+  if (file.directory) return IsDirectory(path);
   const std::uint64_t from = file.length > last ? file.length - last : 0;
   const auto write = [&](std::string_view bytes) { return console::WriteOut(context.console.out, bytes); };
   return CopyOut(client, file, from, write, nullptr, nullptr);
@@ -78,21 +81,29 @@ Args WithLineCounts(const Args& args) {
   return out;
 }
 
+Status CheckFile(DfsClient& client, const std::string& path) {
+  MILLRACE_ASSIGN(const FileStatus file, client.Stat(path));
+  return file.directory ? IsDirectory(path) : Status::Ok();
+}
+
 // Runs head or tail, whose options say how much.
 int RunPart(const Args& args, const FsContext& context, const std::string& verb, const std::string& one_line,
             Status (*print)(DfsClient&, const std::string&, const Part&, const FsContext&)) {
   std::string bytes;
   std::int64_t lines = -1;
-  bool follow = false;
+  bool follow = false, always = false, never = false;
   console::Arguments arguments("fs " + verb, "PATH...", one_line);
   arguments.Text("-c,--bytes", &bytes, "how many bytes, such as 1000 or 4K (default 1K)");
   arguments.Integer("-n,--lines", &lines, 0, 1'000'000'000, "how many lines, in place of bytes; -20 is -n 20");
+  arguments.Flag("-q,--quiet,--silent", &never, "write no headings (==> PATH <==), which several files get");
+  arguments.Flag("-v,--verbose", &always, "write a heading also if there is only one file");
   if (verb == "tail") arguments.Flag("-f,--follow", &follow, "is refused: a file that can be read does not grow");
   arguments.Example("-n 20 /out/part-r-00000");
   if (const auto status = arguments.Parse(WithLineCounts(args), context.console, 1, args.size())) return *status;
   const Result<std::uint64_t> count = ParseBytes(bytes.empty() ? "1K" : bytes);
   Status wrong = count.ok() ? Status::Ok() : count.status().Within("--bytes");
   if (lines >= 0 && !bytes.empty()) wrong = Invalid("--bytes and --lines contradict each other; give one of them");
+  if (always && never) wrong = Invalid("--quiet and --verbose contradict each other; give one of them");
   if (follow) {
     wrong = Invalid(
         "--follow: a file can be read once it is complete, and does not grow then, so that there is nothing "
@@ -104,8 +115,17 @@ int RunPart(const Args& args, const FsContext& context, const std::string& verb,
   }
   Part part{.bytes = *count, .lines = std::nullopt};
   if (lines >= 0) part.lines = static_cast<std::uint64_t>(lines);
-  return ForEachMatch(context, verb, arguments.operands(),
-                      [&](DfsClient& client, const std::string& path) { return print(client, path, part, context); });
+  bool first = true;
+  return ForEachOfMatches(
+      context, verb, arguments.operands(), [&](DfsClient& client, const std::string& path, bool several) -> Status {
+        MILLRACE_TRY(CheckFile(client, path));
+        if (always || (several && !never)) {
+          MILLRACE_TRY(
+              console::WriteOut(context.console.out, std::string(first ? "" : "\n") + "==> " + path + " <==\n"));
+        }
+        first = false;
+        return print(client, path, part, context);
+      });
 }
 
 }  // namespace

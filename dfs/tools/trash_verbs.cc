@@ -145,16 +145,25 @@ Result<std::vector<std::string>> UsersOf(DfsClient& client, const std::string& u
   return users;
 }
 
+// The master would remove a directory that is empty. Whoever forgot -r may mean another path, so the answer is that of
+// rm(1).
+Status IsNoDirectory(DfsClient& client, const std::string& path) {
+  MILLRACE_ASSIGN(const FileStatus info, client.Stat(path));
+  if (!info.directory) return Status::Ok();
+  return Invalid(Quote(path) + ": is a directory; -r removes it with everything in it, -d if it is empty");
+}
+
 }  // namespace
 
 int RunRm(const Args& args, const FsContext& context) {
-  bool recursive = false, force = false, trash = false, skip = false;
+  bool recursive = false, empty = false, force = false, trash = false, skip = false;
   console::Arguments arguments("fs rm", "PATH...",
                                "Removes files and directories: into the trash if standard input or output is a "
                                "terminal, and at once in scripts.");
   arguments.Example("-r /old");
   arguments.Example("-r --skip-trash /old");
   arguments.Flag("-r,-R,--recursive", &recursive, "remove directories with everything in them");
+  arguments.Flag("-d,--dir", &empty, "remove directories that are empty");
   arguments.Flag("-f,--force", &force, "a path that does not exist is not an error");
   arguments.Flag("--trash", &trash, "use the trash, from where fs undelete brings things back, also in scripts");
   arguments.Flag("--skip-trash", &skip, "remove at once, and free the space");
@@ -166,8 +175,10 @@ int RunRm(const Args& args, const FsContext& context) {
   trash = trash || (!skip && (context.console.in_is_terminal || context.console.out_is_terminal));
   Farewell farewell(context.console);
   const auto remove = [&](DfsClient& client, const std::string& path) {
-    Status removed;
-    if (trash) {
+    Status removed = recursive || empty ? Status::Ok() : IsNoDirectory(client, path);
+    if (!removed.ok()) {
+      // It is told below.
+    } else if (trash) {
       const Result<DfsClient::Trashed> trashed = client.Trash(path, recursive);
       if (trashed.ok()) farewell.Tell(path, *trashed);
       removed = trashed.status();

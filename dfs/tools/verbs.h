@@ -62,5 +62,9 @@ int ForEachPath(const FsContext& context, const std::string& verb, const Args& p
 // the pattern may match nothing.
 int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
                  const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine = false);
+// Does the same as ForEachMatch; `several` is whether the paths may name more than one file.
+int ForEachOfMatches(const FsContext& context, const std::string& verb, const Args& paths,
+                     const std::function<Status(DfsClient&, const std::string&, bool several)>& f,
+                     bool none_is_fine = false);
 
 }  // namespace millrace::dfs

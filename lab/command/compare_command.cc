@@ -139,6 +139,8 @@ Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const Com
     return MakeLiveArena({.kind = words.on, .invocation = invocation, .workload = path, .overrides = overrides});
   }
   MILLRACE_TRY(file.CheckSimulable());
+  for (const std::string& missing : cli::MissingPrograms(file.live, path, invocation.directory()))
+    console::SayLine(invocation.console, "warning: " + Printable(missing));
   MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, words.slowdowns));
   return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }

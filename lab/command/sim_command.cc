@@ -183,6 +183,8 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   if (const Status printed = out.Flush(); written.ok()) written = printed;
   if (!written.ok()) return invocation.Fail(kVerb, written);
   SayWarnings(invocation.console, words, *plan, *results);
+  for (const std::string& missing : MissingPrograms(plan->file.live, path, invocation.directory()))
+    console::SayLine(invocation.console, "warning: " + Printable(missing));
   int status = kDone;
   for (const sim::SimResult& result : *results) {
     if (!result.given_up.empty())

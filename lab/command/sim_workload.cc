@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "client/cli/find.h"
 #include "lab/command/scheduler_names.h"
 #include "lab/journal/replay.h"
 #include "lab/workload/swim.h"
@@ -66,6 +67,19 @@ Result<sim::Overrides> OverridesOf(const WorkloadWords& words) {
     if (*overrides.block_size == 0) return Invalid("--block-size is 0");
   }
   return overrides;
+}
+
+std::vector<std::string> MissingPrograms(const sim::LiveParts& live, const std::string& path,
+                                         const std::string& directory) {
+  std::vector<std::string> lines;
+  for (const sim::LiveClass& of : live.classes) {
+    if (of.program.empty()) continue;
+    const bool beside = of.program.find('/') != std::string::npos && !of.program.starts_with('/');
+    const Result<std::string> found =
+        FindJob(beside ? path.substr(0, path.rfind('/') + 1) + of.program : of.program, directory);
+    if (!found.ok()) lines.push_back(found.status().Within(of.place).message());
+  }
+  return lines;
 }
 
 void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words) {

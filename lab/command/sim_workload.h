@@ -27,6 +27,11 @@ void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words);
 // Returns the values with which the words override those of the file. Returns kInvalid if a word is wrong.
 [[nodiscard]] Result<sim::Overrides> OverridesOf(const WorkloadWords& words);
 
+// Returns a line for each class whose `program` does not exist: a simulation needs none, but the name may be misspelt.
+// Bundled programs are looked for in `directory`, and others from the directory of the workload's file at `path`.
+[[nodiscard]] std::vector<std::string> MissingPrograms(const sim::LiveParts& live, const std::string& path,
+                                                       const std::string& directory);
+
 // A workload as it was read, from which seeds draw simulations.
 class WorkloadSource {
  public:

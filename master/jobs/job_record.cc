@@ -53,6 +53,7 @@ constexpr auto kFigureFields = [](auto& archive, auto& f) {
   if (archive.Has(2)) archive.Varint(f.preempted_attempts, f.speculative_attempts);
   if (archive.Has(3)) archive.Varint(f.maps_left_out);
   if (archive.Has(4)) archive.Varint(f.records_left_out);
+  if (archive.Has(5)) archive.Varint(f.maps_done, f.reduces_done);
 };
 
 constexpr auto kOutcomeFields = [](auto& archive, auto& outcome) {
@@ -69,10 +70,10 @@ constexpr auto kLeftOutRecordFields = [](auto& archive, auto& left_out) {
   archive.Varint(left_out.offset);
 };
 
-// Version 1 lacks a job's facts for schedulers, 2 the maps that were left out, and 3 the records that were left out.
-// The key has the id.
+// Version 1 lacks a job's facts for schedulers, 2 the maps that were left out, 3 the records that were left out, and 4
+// how many tasks were done. The key has the id.
 constexpr auto kJobFields = [](auto& archive, auto& record) {
-  archive.Version(1, 4, [](int version) { return NotUnderstood(kJobName, version); });
+  archive.Version(1, 5, [](int version) { return NotUnderstood(kJobName, version); });
   kRequestFields(archive, record.request);
   archive.U64(record.submitted, record.first_launch, record.ended);
   archive.Optional(record.outcome, kOutcomeFields);

@@ -69,7 +69,8 @@ struct JobOutcomeRecord {
 // The figures of a job that outlive its tasks.
 struct JobFigures {
   std::uint32_t maps = 0, reduces = 0;
-  std::uint32_t launched_at[4] = {};  // by locality
+  std::uint32_t maps_done = 0, reduces_done = 0;  // set when the job ends
+  std::uint32_t launched_at[4] = {};              // by locality
   std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
   std::uint32_t maps_left_out = 0;
   std::uint32_t records_left_out = 0;

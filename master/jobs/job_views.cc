@@ -61,12 +61,18 @@ void ViewLiveJob(const TrackedJob& job, const sched::Engine& engine, JobView* vi
   view->left_out_records = FirstLeftOutRecords(job, engine.state());
 }
 
+// Work of attempts that were running at the end of the job is lost with them.
+double DoneFraction(const Phase& phase, bool succeeded) {
+  return succeeded ? 1 : phase.total == 0 ? 0 : PhaseFraction(phase, 0);
+}
+
 void ViewEndedJob(const JobRecord& record, JobView* view) {
   view->left_out_records = record.left_out_records;
   const bool succeeded = view->state == JobState::kSucceeded;
-  view->maps.done = succeeded ? view->maps.total : 0;
-  view->reduces.done = succeeded ? view->reduces.total : 0;
-  view->maps.fraction = view->reduces.fraction = view->copy_fraction = succeeded ? 1 : 0;
+  view->maps.done = succeeded ? view->maps.total : record.figures.maps_done;
+  view->reduces.done = succeeded ? view->reduces.total : record.figures.reduces_done;
+  view->maps.fraction = DoneFraction(view->maps, succeeded);
+  view->reduces.fraction = view->copy_fraction = DoneFraction(view->reduces, succeeded);
 }
 
 }  // namespace
@@ -123,6 +129,8 @@ JobStatus StatusOf(const JobView& view) {
 void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* figures) {
   if (const auto progress = engine.Progress(job.record.id)) {
     std::copy(std::begin(progress->launched_at), std::end(progress->launched_at), std::begin(figures->launched_at));
+    figures->maps_done = progress->maps_done;
+    figures->reduces_done = progress->reduces_done;
     figures->failed_attempts = progress->failed_attempts;
     figures->killed_attempts = progress->killed_attempts;
     figures->preempted_attempts = progress->preempted_attempts;

@@ -95,6 +95,16 @@ TEST(StatusCodecTest, ForeignExceptions) {
   EXPECT_EQ(FromException({Type::FAILED, "f.cc", 1, kj::str("a\nb")}).message().find('\n'), std::string::npos);
 }
 
+TEST(StatusCodecTest, ACallThatTheServerDoesNotKnow) {
+  using Type = kj::Exception::Type;
+  EXPECT_TRUE(IsUnknownCall({Type::UNIMPLEMENTED, "f.cc", 1, kj::str("Method not implemented.")}));
+  EXPECT_FALSE(IsUnknownCall({Type::FAILED, "f.cc", 1, kj::str("a call that this version does not know")}));
+  EXPECT_FALSE(IsUnknownCall(ToException(Invalid("another failure"))));
+  // The words are those of masters that are in use, so that they stay.
+  EXPECT_TRUE(IsUnknownCall(ToException(Invalid("a call that this version does not know, of client:ann"))));
+  EXPECT_FALSE(IsUnknownCall(ToException(NotFound("a call that this version does not know, of client:ann"))));
+}
+
 TEST(StatusCodecTest, WhatKjSaysOfABrokenConnectionIsToldWithoutItsSourceCode) {
   const auto message = [](const char* text) {
     return FromException({kj::Exception::Type::DISCONNECTED, "f.cc", 1, kj::str(text)}).message();

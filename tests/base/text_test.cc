@@ -72,7 +72,10 @@ TEST(QuoteTest, LongNamesAreShortenedInTheMiddle) {
 TEST(NearestTest, SmallMistakesOnly) {
   const std::vector<std::string> names = {"wordcount", "grep", "invertedindex"};
   EXPECT_EQ(Nearest("wordcuont", names), "wordcount");
-  EXPECT_EQ(Nearest("gerp", {"grep"}), std::nullopt);  // two edits in four
+  EXPECT_EQ(Nearest("gerp", {"grep"}), "grep") << "two neighbours changed places";
+  EXPECT_EQ(Nearest("gexp", {"grep"}), std::nullopt) << "two edits in four";
+  EXPECT_EQ(Nearest("fiar", {"fifo", "fair"}), "fair");
+  EXPECT_EQ(Nearest("ab", {"ba"}), "ba");
   EXPECT_EQ(Nearest("grop", names), "grep");
   EXPECT_EQ(Nearest("g", {"h"}), "h");
   EXPECT_EQ(Nearest("sort", names), std::nullopt);
@@ -133,6 +136,23 @@ TEST(LogTest, AFileThatIsFullIsPutAsideAndTheOldestGoes) {
   }
   EXPECT_FALSE(ReadWholeFile(directory->path() + "/x.3.log").ok());
   EXPECT_NE(ReadWholeFile(path)->find("line 399 "), std::string::npos);
+}
+
+TEST(LogTest, ALogGetsAnotherName) {
+  Result<TempDir> directory = TempDir::Make("log");
+  for (const char* format : {"text", "json"}) {
+    const LogOptions options{.format = format, .file = directory->path() + "/" + format};
+    const Log log = MakeLog("worker", "one", options);
+    log->info("first");
+    NameLog(log, "worker", "one (node 3%)", options);
+    log->info("second");
+  }
+  const std::string text = *ReadWholeFile(directory->path() + "/text");
+  EXPECT_NE(text.find("Z info worker one: first\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Z info worker one (node 3%): second\n"), std::string::npos) << text;
+  const std::string json = *ReadWholeFile(directory->path() + "/json");
+  EXPECT_NE(json.find(R"("node":"one","message":"first")"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"x("node":"one (node 3%)","message":"second")x"), std::string::npos) << json;
 }
 
 TEST(LogTest, AFileThatCannotBeOpenedFallsBackToStandardError) {

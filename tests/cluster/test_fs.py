@@ -135,6 +135,23 @@ class FsTest(unittest.TestCase):
         self.assertEqual(self.run_fs("stat", "-c", "%A", "/verbs/2024/two"), b"-rw-------\n")
         for flag, path, status in (("-e", "/verbs", 0), ("-d", "/verbs/2024/two", 1), ("-z", "/verbs/2024/_SUCCESS", 0), ("-s", "/verbs/2023/*", 0), ("-e", "/verb", 1)):
             self.assertEqual(self.cluster.run("fs", "test", flag, path, status=status), (b"", b""))
+        heads = b"==> /verbs/2024/two <==\nsecond\n\n==> /verbs/2024/_SUCCESS <==\n"
+        for verb in ("head", "tail"):
+            self.assertEqual(self.run_fs(verb, "-n", "1", "/verbs/2024/two", "/verbs/2024/_SUCCESS"), heads)
+            self.assertEqual(self.run_fs(verb, "-n", "1", "/verbs/2024/t*"), two, "a single file")
+            self.assertEqual(self.run_fs(verb, "-q", "/verbs/2024/*"), two)
+            self.assertEqual(self.run_fs(verb, "-v", "-n", "1", "/verbs/2024/two"), heads.split(b"\n\n")[0] + b"\n")
+            out, error = self.cluster.run("fs", verb, "/verbs/nope", "/verbs/2024", "/verbs/2024/two", status=1)
+            self.assertEqual(out, heads.split(b"\n\n")[0] + b"\n")
+            self.assertEqual(error.count(b"\n"), 2)
+            self.cluster.run("fs", verb, "-q", "-v", "/verbs/2024/two", status=2)
+        self.run_fs("mkdir", "/verbs/empty")
+        for path in ("/verbs/empty", "/verbs/2024"):
+            self.assertIn(b"is a directory; -r removes it", self.cluster.run("fs", "rm", path, status=1)[1])
+        self.cluster.run("fs", "rm", "-d", "/verbs/2024", status=1)
+        self.run_fs("rm", "-d", "/verbs/empty")
+        self.cluster.run("fs", "test", "-e", "/verbs/empty", status=1)
+        self.run_fs("rm", "-f", "/verbs/empty")
         self.run_fs("touch", "/verbs/new/marker")
         self.assertEqual(self.run_fs("stat", "-c", "%s", "/verbs/new/marker"), b"0\n")
         _, error = self.cluster.run("fs", "touch", "/verbs/2024/two")

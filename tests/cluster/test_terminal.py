@@ -64,6 +64,7 @@ class TerminalTest(unittest.TestCase):
         cls.cluster = Cluster(workers=2, racks=2, settings=FAST)
         cls.cluster.__enter__()
         cls.cluster.start_worker(2, settings=["worker.name=one-with-a-name"])
+        cls.cluster.start_worker(3, settings=["worker.map_slots=4"])
         cls.cluster.run("fs", "put", "-", "/in/a b", input=b"some words\n")
         cls.cluster.run("fs", "put", "-", "/in/$(touch ran)", input=b"words\n")
         cls.cluster.run("run", "wordcount", "/in/a b", "-o", "/out", "--name", "a name of a job that is as long as people make them")
@@ -74,8 +75,8 @@ class TerminalTest(unittest.TestCase):
         cls.cluster.__exit__(None, None, None)
 
     @classmethod
-    def start_job(cls, out):
-        return cls.cluster.run("run", "sleep", "-o", out, "--detach", "-D", "input.maps=4", "-D", "sleep.map_time=1h")[0].split()[-1].decode()
+    def start_job(cls, out, maps=4, time="1h", options=()):
+        return cls.cluster.run("run", "sleep", "-o", out, "--detach", "-D", f"input.maps={maps}", "-D", f"sleep.map_time={time}", *options)[0].split()[-1].decode()
 
     def at(self, columns, *args):
         return Terminal(self.cluster.environment(), columns, *args)
@@ -126,6 +127,70 @@ class TerminalTest(unittest.TestCase):
         said = self.cluster.run("node", "list")[0].decode()
         self.assertLessEqual(said.count("confined in part"), 1, said)
 
+    def test_the_scheduler_fits_the_terminal(self):
+        waiting = self.start_job("/waits", maps=20)
+        for columns in (80, 120):
+            status, text = self.at(columns, "scheduler", "show").end()
+            self.assertEqual(status, 0)
+            tables = text.partition("\n\n")[2]
+            self.assertIn("WHY", tables)
+            self.assertLessEqual(max(map(len, tables.splitlines())), columns, text)
+        self.assertIn("WANTS", self.at(80, "scheduler", "show", "-w").end()[1])
+        self.cluster.run("job", "kill", waiting)
+
+    def test_times_are_those_of_the_master(self):
+        shim = os.environ.get("MILLRACE_TEST_CLOCK")
+        if not shim or not os.path.exists(shim):
+            self.skipTest("no clock_shim.so")
+        for hours in (-5, 5):
+            with open(self.cluster.path("clock"), "wb") as f:
+                f.write(struct.pack("=q", hours * 3600 * 10**9))
+            environment = {**self.cluster.environment(), "LD_PRELOAD": shim, "CHAOS_CLOCK": self.cluster.path("clock")}
+
+            def shifted(*args):
+                return subprocess.run([MILLRACE, *args], env=environment, capture_output=True, check=True, timeout=LIMIT_SECONDS).stdout.decode()
+
+            with self.subTest(hours=hours):
+                ran = shifted("job", "list", "--live", "--format", "job,ran", "--no-head")
+                self.assertRegex(ran, rf"(?m)^{self.long} ")
+                self.assertNotRegex(ran, r"\d h|  0 us$|-\d")
+                self.assertNotRegex(shifted("job", "tasks", self.long, "--format", "took", "--no-head"), r"\d h|-\d")
+                self.assertIn("succeeded", shifted("job", "list", "--since", "2h"))
+        self.assertIn("SUBMITTED (UTC)", self.cluster.run("job", "list")[0].decode())
+
+    def test_a_job_that_has_ended_says_things_once(self):
+        job = self.start_job("/once", maps=40, time="100ms")
+        while json.loads(self.cluster.run("job", "status", "--json", job)[0])["maps"]["done"] < 4:
+            pass
+        self.cluster.run("job", "kill", job)
+        said = self.cluster.run("job", "status", job)[0].decode()
+        for once in ("killed in", '"/once"', "reduces", "read "):
+            self.assertEqual(said.count(once), 1, said)
+        done = int(re.search(r"maps (\d+) of 40 done", said)[1])
+        self.assertGreaterEqual(done, 4)
+        listed = self.cluster.run("job", "list", "--format", "job,maps", "--no-head")[0].decode()
+        self.assertRegex(listed, rf"(?m)^{job} +{done * 100 // 40}% of 40$")
+
+    def test_a_deadline_that_is_over_is_told_of(self):
+        job = self.start_job("/late", options=["--deadline", "100ms"])
+        late = ""
+        while "its deadline was" not in late:
+            late = self.cluster.run("job", "status", job)[0].decode()
+        self.assertRegex(late, r"  its deadline was .*s ago\n")
+        self.cluster.run("job", "kill", job)
+        self.assertRegex(self.cluster.run("job", "status", job)[0].decode(), r"  ended .*s after its deadline\n")
+
+    def test_workers_are_told_apart_in_their_logs(self):
+        self.assertIn("Z info worker one-with-a-name: registered", self.cluster.log("worker2"))
+        self.cluster.start_worker(4, settings=["worker.bind=0.0.0.0", "worker.map_slots=0"])
+        self.cluster.workers[4].terminate()
+        self.cluster.workers.pop(4).wait(LIMIT_SECONDS)
+        with open(self.cluster.path("ready4")) as f:
+            node = f.read().strip()
+        log = self.cluster.log("worker4")
+        self.assertIn(f"Z info worker {os.uname().nodename}: registered", log)
+        self.assertIn(f"Z info worker {os.uname().nodename} (node {node}): the worker stops", log)
+
     # A job that is waited for.
 
     def test_the_kill_prompt(self):
@@ -165,7 +230,8 @@ class TerminalTest(unittest.TestCase):
             self.assertTrue(first)
             first = piped.stderr.readline()
         self.cluster.start_master()
-        self.assertIn(b"the master is back", piped.stderr.readline())
+        self.assertIn(b"the master is back after ", piped.stderr.readline())
+        waiting.until(b"the master is back after ")
         self.cluster.run("job", "kill", job)
         self.assertIn(b"killed", piped.communicate()[1])
         self.assertEqual(waiting.end()[0], 1)

@@ -115,6 +115,16 @@ class TrashTest(unittest.TestCase):
         self.cluster.stop_master()
         self.cluster.start_master()
         self.assertEqual(self.quota("/team")["files_and_directories"], {"quota": 3, "used": 3, "reserved": 0})
+        size = os.path.getsize(self.cluster.path("text"))
+        left = (10 << 20) - 3 * size
+        self.assertEqual(self.fs("count", "-q", "/team").split(), ["3", "0", str(10 << 20), str(left), "3", "1", str(size), "/team"])
+        self.assertEqual(self.fs("count", "-q", "/team/two").split(), ["none", "inf", "none", "inf", "0", "1", str(size), "/team/two"], "that of the path itself")
+        self.assertEqual(json.loads(self.fs("count", "-q", "--json", "/team"))[0]["quota"],
+                         {"files_and_directories": {"quota": 3, "left": 0}, "bytes_with_replicas": {"quota": 10 << 20, "left": left}})
+        noted = self.cluster.run("cluster", "status", status=None)[0].decode()
+        self.assertRegex(noted, r'(?m)^note +quota: the quota of "/team" is full: 3 of 3 files and directories$')
+        self.assertRegex(noted, r"(?m)^note +trash: .* with replicas wait in the trash")
+        self.assertEqual({note["code"] for note in json.loads(self.cluster.run("cluster", "status", "--json", status=None)[0])["notes"]}, {"quota", "trash"})
         self.fs("quota", "clear", "/team")
         self.fs("undelete", "/team/d1/one")
         self.fs("rm", "-r", "/team")

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iostream>
 #include <map>
@@ -57,6 +59,18 @@ constexpr kj::uint kTurnsBetweenLooks = 64;      // of the loop
 
 // Returns the address by which the worker is called where no name was given.
 const std::string& AddressOf(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
+
+// Returns the name of the worker in its log: the one it was given, or else its host, which several workers may share,
+// so that the node's number follows once the master has given it. An address of all hosts (0.0.0.0) names none.
+std::string NameOf(const WorkerConfig& config, std::optional<NodeId> node) {
+  if (!config.name.empty()) return config.name;
+  std::string name = AddressOf(config);
+  if (name == "0.0.0.0" || name == "::" || name == "[::]") {
+    std::array<char, HOST_NAME_MAX + 1> host{};
+    if (::gethostname(host.data(), host.size() - 1) == 0 && host[0] != 0) name = host.data();
+  }
+  return node ? name + " (node " + std::to_string(node->value) + ")" : name;
+}
 
 int Fail(const Status& why, int status) {
   std::cerr << "millrace: worker: " << why.message() << "\n";
@@ -490,6 +504,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
                      [&config](const Moment& told) { return StoreTold(config.directory, told); }, CoresOfMachine()},
       Random(random.Next()), log);
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
+    NameLog(log, "worker", NameOf(config, node), config.log);
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);
     if (config.ready_file.empty()) return;
     const Status written = WriteLocalFile(config.ready_file, std::to_string(node.value) + "\n");
@@ -560,7 +575,7 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder, c
   if (!tasks.ok()) return Fail(tasks.status().Within("worker.task_directory"), 2);
   config.task_directory = *tasks;
   if (const Status resolved = ResolveResources(&config); !resolved.ok()) return Fail(resolved, 2);
-  const Log log = MakeLog("worker", config.name.empty() ? AddressOf(config) : config.name, config.log);
+  const Log log = MakeLog("worker", NameOf(config, std::nullopt), config.log);
   try {
     const Status served = Serve(config, minder, log);
     return served.ok() ? 0 : Fail(served, 1);

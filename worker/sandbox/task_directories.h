@@ -29,10 +29,8 @@ namespace millrace::sandbox {
 
 class TaskDirectories {
  public:
-  enum class Lookup {
-    kAtOnce,
-    kStepByStep
-  };  // by openat2(2), or one part of a path after the other where the kernel lacks it
+  // By openat2(2), or one part of a path after the other where the kernel lacks it.
+  enum class Lookup { kAtOnce, kStepByStep };
 
   // Opens the directories, whatever links lead to them. Requires: the directories exist.
   [[nodiscard]] static Result<TaskDirectories> Open(std::vector<std::string> paths, Lookup lookup = Lookup::kAtOnce);

@@ -68,6 +68,23 @@ TEST(ArgumentsTest, NegativeAndTooLargeNumbersAreNamed) {
   }
 }
 
+TEST(ArgumentsTest, MistakesAreNamedInPlainWords) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"a", "--count"}, "--count needs a value"},
+      {{"a", "--count="}, "--count needs a value"},
+      {{"a", "--count", "1", "--count", "2"}, "--count is given 2 times; give it once"},
+      {{"a", "-3"}, "\"-3\" is no option, and nothing here takes a number below 0"},
+      {{"a", "\u2013-count", "1"}, "begins with a dash that is not the - of options"},
+      {{"a", "\u2014count"}, "begins with a dash that is not the - of options"},
+  };
+  for (const auto& [args, message] : cases) {
+    Sample sample;
+    EXPECT_EQ(sample.Parse(args), 2) << message;
+    EXPECT_NE(sample.said.find(message), std::string::npos) << sample.said;
+  }
+  EXPECT_EQ(Sample().Parse({"--", "\u2013-count"}), std::nullopt) << "a name may begin so";
+}
+
 TEST(ArgumentsTest, TooFewAndTooMany) {
   EXPECT_EQ(Sample().Parse({}), 2);
   EXPECT_EQ(Sample().Parse({"a", "b", "c", "d"}), 2);
@@ -129,7 +146,7 @@ TEST(ArgumentsTest, AWrongCommandLineOfADaemonIsOneLine) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--set", "try.count=10"}, "millrace: try: option try.count: 10 is not within 1 to 9\n"},
       {{"--try.count", "4"}, "millrace: try: unknown option \"--try.count\"" + hint},
-      {{"--set"}, "millrace: try: --set: 1 required TEXT missing" + hint},
+      {{"--set"}, "millrace: try: --set needs a value" + hint},
       {{"--conf", "x"}, "millrace: try: unknown option \"--conf\"; did you mean --config?\n"},
       {{"count=4"},
        "millrace: try: unexpected argument \"count=4\"; usage: millrace try [--config FILE] [--set NAME=VALUE]...\n"},
@@ -244,6 +261,8 @@ TEST(ArgumentsTest, AnUnknownVerbIsTakenForASynonymBeforeALikeWord) {
   constexpr Synonym kSynonyms[] = {{"ps", "job list"}};
   EXPECT_EQ(UnknownVerb("ps", verbs, kSynonyms).message(), "no command \"ps\"; did you mean job list?");
   EXPECT_EQ(UnknownVerb("ps", verbs).message(), "no command \"ps\"; did you mean fs?");
+  constexpr Synonym kDrain[] = {{"drain", "decommission"}};
+  EXPECT_EQ(UnknownVerb("drian", verbs, kDrain).message(), "no command \"drian\"; did you mean decommission?");
   EXPECT_EQ(UnknownVerb("nonsense", verbs, kSynonyms).message(), "no command \"nonsense\"; there are fs, run");
 }
 

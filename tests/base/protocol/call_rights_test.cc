@@ -46,6 +46,7 @@ TEST(CallRights, AreNeededForEachCallByEachRole) {
     EXPECT_TRUE(rights.Check({}, call.interface, call.method).ok()) << "without TLS";
   }
   EXPECT_EQ(rights.Check({Role::kClient, "x"}, 0x1234, 0).code(), StatusCode::kInvalid);
+  EXPECT_TRUE(rpc::IsUnknownCall(rpc::ToException(rights.Check({Role::kClient, "x"}, 0x1234, 0))));
   EXPECT_EQ(rights.Find(0x1234, 0), nullptr);
 }
 

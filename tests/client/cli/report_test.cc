@@ -39,30 +39,73 @@ TEST(ReportTest, OneHundredMeansDone) {
   EXPECT_EQ(progress.Update(Running(0.999, 1, 0.4)), "job3: map 99%, copy 100%, reduce 40%");
 }
 
-TEST(ReportTest, TimeLeftFollowsTheFraction) {
+TEST(ReportTest, TheBarIsOfTheWholeJobAndNamesThePhases) {
   JobStatus status = Running(1, 0.5, 0);  // half of the whole
-  status.bytes_read = 20 << 20;
-  const std::string line = BarLine(status, 10 * kSecond);
-  EXPECT_NE(line.find("2 MiB/s"), std::string::npos) << line;
-  EXPECT_NE(line.find("10 s left"), std::string::npos) << line;
+  EXPECT_EQ(BarLine(status, {20 << 20, 10 * kSecond, 10 * kSecond}, 80),
+            "job3 [===========>          ] map 100%  copy 50%  reduce 0%  2 MiB/s  10 s left");
   status.reduces.total = 0;
   status.maps.fraction = 0.25;
-  EXPECT_NE(BarLine(status, 10 * kSecond).find("30 s left"), std::string::npos) << BarLine(status, 10 * kSecond);
-  EXPECT_EQ(BarLine(status, 10 * kSecond).find("reduce"), std::string::npos);
+  EXPECT_EQ(BarLine(status, {}, 38), "job3 [=====>                ] map 25%");
 }
 
 TEST(ReportTest, TheBarTakesTheRoomThatThereIs) {
-  JobStatus status = Running(0.5, 0.2, 0);
-  status.bytes_read = 20 << 20;
-  for (const std::size_t width : {80u, 90u}) EXPECT_EQ(BarLine(status, 100 * kSecond, width).size(), width - 1);
-  EXPECT_EQ(BarLine(status, 100 * kSecond, 400), BarLine(status, 100 * kSecond, 200)) << "a longer one tells no more";
-  EXPECT_NE(BarLine(status, 100 * kSecond, 20).find("[====>   ]"), std::string::npos);
+  const Pace pace{20 << 20, 100 * kSecond, 7 * kSecond};
+  for (const std::size_t width : {80u, 90u, 120u, 200u, 400u})
+    EXPECT_EQ(BarLine(Running(0.5, 0.2, 0), pace, width).size(), width - 1);
+  EXPECT_NE(BarLine(Running(0.5, 0.5, 0.5), pace, 20).find("[====>   ]"), std::string::npos);
 }
 
-TEST(ReportTest, TheTimeLeftIsNotToldTooEarly) {
-  EXPECT_EQ(BarLine(Running(0.1, 0, 0), 60 * kSecond).find("left"), std::string::npos) << "a thirtieth of it all";
-  EXPECT_EQ(BarLine(Running(1, 0.5, 0), 1 * kSecond).find("left"), std::string::npos);
-  EXPECT_NE(BarLine(Running(0.3, 0, 0), 60 * kSecond).find("left"), std::string::npos);
+TEST(ReportTest, TheRateOfFewBytesIsNotTold) {
+  EXPECT_EQ(BarLine(Running(0.5, 0, 0), {(1 << 20) - 1, kSecond}).find("B/s"), std::string::npos);
+  EXPECT_NE(BarLine(Running(0.5, 0, 0), {1 << 20, kSecond}).find("  1 MiB/s"), std::string::npos);
+}
+
+TEST(TimeLeftTest, OfASteadyPaceIsThePace) {
+  TimeLeft left;
+  // A percent a second, and watched from the middle on.
+  for (int second = 0; second < 50; ++second) {
+    const auto told = left.Update(0.5 + second * 0.01, second * kSecond);
+    EXPECT_EQ(told.has_value(), second >= 10) << second << ": a tenth was seen";
+    if (told) EXPECT_NEAR(static_cast<double>(*told), (50.0 - second) * kSecond, 1000) << second;
+  }
+  EXPECT_EQ(left.Update(1, 50 * kSecond), std::nullopt) << "nothing is left";
+}
+
+TEST(TimeLeftTest, IsNotToldInTheFirstSeconds) {
+  TimeLeft left;
+  EXPECT_EQ(left.Update(0, 0), std::nullopt);
+  EXPECT_EQ(left.Update(0.5, kSecond), std::nullopt);
+  EXPECT_EQ(left.Update(0.9, 2 * kSecond), std::nullopt);
+}
+
+// The first tasks took 60 s for a twentieth, which would be 19 minutes for the rest; the others take half a minute.
+TEST(TimeLeftTest, IsNotToldWhileThePaceChanges) {
+  TimeLeft left;
+  for (int second = 0; second < 60; ++second)
+    EXPECT_EQ(left.Update(second * 0.05 / 60, second * kSecond), std::nullopt);
+  bool told_once = false;
+  for (int second = 0; second < 30; ++second) {
+    const auto told = left.Update(0.05 + second * 0.95 / 30, (60 + second) * kSecond);
+    told_once = told_once || told;
+    if (told) EXPECT_NEAR(static_cast<double>(*told), (30.0 - second) * kSecond, 1000) << second;
+  }
+  EXPECT_TRUE(told_once);
+}
+
+TEST(TimeLeftTest, BeginsAnewWhenWorkIsLost) {
+  TimeLeft left;
+  for (int second = 0; second <= 40; ++second) (void)left.Update(second * 0.01, second * kSecond);
+  EXPECT_EQ(left.Update(0.1, 41 * kSecond), std::nullopt) << "a node went with its map outputs";
+  for (int second = 1; second < 10; ++second)
+    EXPECT_EQ(left.Update(0.1 + second * 0.01, (41 + second) * kSecond), std::nullopt);
+  EXPECT_EQ(left.Update(0.2, 51 * kSecond), 80 * kSecond);
+}
+
+TEST(TimeLeftTest, IsNotToldOfAJobThatStandsStill) {
+  TimeLeft left;
+  for (int second = 0; second <= 10; ++second) (void)left.Update(second * 0.05, second * kSecond);
+  EXPECT_EQ(left.Update(0.5, 11 * kSecond), 15 * kSecond) << "a task may end in steps";
+  for (int second = 60; second <= 500; second += 60) EXPECT_EQ(left.Update(0.5, second * kSecond), std::nullopt);
 }
 
 TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
@@ -79,6 +122,17 @@ TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   EXPECT_NE(text.find("8 at their data"), std::string::npos) << text;
 }
 
+TEST(ReportTest, AJobThatWasKilledTellsWhatWasDone) {
+  JobStatus status = Running(0.4, 0, 0);
+  status.state = JobState::kKilled;
+  status.input_bytes = 1 << 30;
+  status.ended = 10 * kSecond;
+  const std::string text = Figures(status);
+  EXPECT_NE(text.find("  maps 4 of 10 done (launched"), std::string::npos) << text;
+  EXPECT_NE(text.find(", reduces 0 of 2 done\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("MB/s"), std::string::npos) << "not all of its input was read: " << text;
+}
+
 TEST(ReportTest, AMissedDeadlineIsTold) {
   JobStatus status = Running(1, 1, 1);
   status.state = JobState::kSucceeded;
@@ -92,7 +146,7 @@ TEST(ReportTest, AMissedDeadlineIsTold) {
 
 TEST(ReportTest, NothingIsSaidOfTheInputOfAJobThatReadsNone) {
   JobStatus status = Running(0.5, 0, 0);
-  EXPECT_EQ(BarLine(status, 10 * kSecond).find("B/s"), std::string::npos) << BarLine(status, 10 * kSecond);
+  EXPECT_EQ(BarLine(status, {}).find("B/s"), std::string::npos) << BarLine(status, {});
   status.state = JobState::kSucceeded;
   status.maps_at = {0, 0, 0, 10};
   EXPECT_NE(Summary(status).find("  maps 10, reduces 2\n"), std::string::npos) << Summary(status);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "client/cli/commands.h"
 
 namespace millrace::cli {
@@ -45,6 +47,26 @@ TEST(SchedulerTextTest, ShowsPoolsAndWhyJobsWait) {
       "JOB   NAME  POOL  WAITS FOR  HAS  WANTS  WHY\n"
       "job7  grep  ads   map slots  3    6      waits for a slot at its data, 3.2 s of 5 s; the free ones are farther\n"
       "and 2 more\n");
+}
+
+TEST(SchedulerTextTest, TablesFitTheWidth) {
+  job::SchedulerView view;
+  view.name = "fair";
+  view.group_noun = "pool";
+  view.groups = {{std::string(60, 'p'), 2, 1, {3, 9, 5.25, 2, 6, 4'000'000}, {0, 1, 1, 0, {}, {}}}};
+  job::SchedulerView::Wait& wait = view.waits.emplace_back();
+  wait.job = JobId{7};
+  wait.name = std::string(60, 'n');
+  wait.pool = std::string(60, 'p');
+  wait.slot = "map";
+  wait.reason = "waits for a slot at its data, " + std::string(60, 'w');
+  for (const std::size_t width : {80u, 120u, 200u}) {
+    std::istringstream lines(SchedulerText(view, width));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+    EXPECT_NE(SchedulerText(view, width).find("WHY"), std::string::npos);
+    EXPECT_NE(SchedulerText(view, width).find("waits for a slot at its data"), std::string::npos);
+  }
+  EXPECT_NE(SchedulerText(view).find(std::string(60, 'w')), std::string::npos) << "a pipe gets all of it";
 }
 
 TEST(SchedulerTextTest, ANameAloneIsEnough) {

@@ -151,14 +151,16 @@ TEST_F(DfsClientTest, ModesAndOwnersAreAskedFor) {
 TEST_F(DfsClientTest, AMasterOfAnEarlierReleaseIsNamed) {
   const Status trash = client_->Trash("/d", true).status();
   EXPECT_EQ(trash.code(), StatusCode::kUnsupported);
-  EXPECT_EQ(trash.message(), "the master at " + master_.address() +
-                                 " is of an earlier release, which keeps no trash; upgrade it, or remove it at once "
-                                 "(--skip-trash)");
+  EXPECT_EQ(trash.message(),
+            "the master at " + master_.address() +
+                " is of an earlier release, which keeps no trash; a version after 0.1.0 is needed: upgrade "
+                "it, or remove it at once (--skip-trash)");
   EXPECT_EQ(client_->Undelete("/d", 0, "").status().code(), StatusCode::kUnsupported);
   EXPECT_EQ(client_->ListTrash("", [](const Deletion&) { return true; }).status().code(), StatusCode::kUnsupported);
   EXPECT_EQ(client_->SetQuota("/d", "", 1, {}).code(), StatusCode::kUnsupported);
   EXPECT_EQ(client_->GetQuotas("/d", "").status().message(),
-            "the master at " + master_.address() + " is of an earlier release, which knows no quotas; upgrade it");
+            "the master at " + master_.address() +
+                " is of an earlier release, which knows no quotas; a version after 0.1.0 is needed: upgrade it");
   EXPECT_TRUE(master_.Calls().empty()) << "nothing is removed instead";
 }
 

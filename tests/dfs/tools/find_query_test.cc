@@ -250,7 +250,7 @@ TEST_F(FindVerbTest, WordsOfOtherProgramsAreKnown) {
   Refuses(2, {"-ls", "/"}, {"no command \"-ls\"; did you mean ls?"});
   Refuses(2, {"touchz", "/a"}, {"did you mean touch?"});
   Refuses(2, {"-copyFromLocal", "a", "/a"}, {"did you mean put?"});
-  Refuses(2, {"rmdir", "/a"}, {"did you mean rm -r?"});
+  Refuses(2, {"rmdir", "/a"}, {"did you mean rm -d?"});
 }
 
 }  // namespace

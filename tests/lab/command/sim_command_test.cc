@@ -176,6 +176,20 @@ TEST_F(SimVerb, WarnsOfAnIdleCluster) {
   EXPECT_NE(said.err.find("of the slots were in use"), std::string::npos) << said.err;
 }
 
+TEST_F(SimVerb, WarnsOfAProgramThatDoesNotExist) {
+  const std::string workload = kWorkload;
+  // Programs without a slash lie beside millrace, which is in /bin here.
+  for (const auto& [program, warned] : {std::pair("sleep", ""), std::pair("sleeep", "did you mean sleep?"),
+                                        std::pair("./own", "there is no file"), std::pair("./w.toml", "not an exec")}) {
+    ASSERT_TRUE(WriteFileDurably(At("named.toml"), workload + "program = \"" + program + "\"\n").ok());
+    const Said said = Run({At("named.toml"), "--scheduler", "fifo"});
+    EXPECT_EQ(said.status, kDone) << said.err << "it is simulated all the same";
+    EXPECT_EQ(said.err.find("warning: ") == 0, *warned != 0) << program << ": " << said.err;
+    EXPECT_NE(said.err.find(warned), std::string::npos) << said.err;
+    if (*warned != 0) EXPECT_NE(said.err.find("jobs[0] (a)"), std::string::npos) << said.err;
+  }
+}
+
 TEST_F(SimVerb, ReportsAreReplacedAndNotMixed) {
   const Words words = {At("w.toml"), "-o", At("r"), "--scheduler"};
   const auto with = [&](Words more) {

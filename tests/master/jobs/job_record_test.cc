@@ -39,6 +39,8 @@ JobRecord Sample() {
   record.left_out_records = {{3, "/in", 1 << 30}, {4, "", 8}};
   record.outcome = JobOutcomeRecord{sched::JobOutcome::kFailed, "why"};
   record.figures.launched_at[3] = 9;
+  record.figures.maps_done = 6;
+  record.figures.reduces_done = 1;
   record.figures.bytes_read = ~std::uint64_t{0};
   record.counters[{"g", "n"}] = -3;
   return record;
@@ -67,6 +69,8 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->submitted, -5);
   EXPECT_EQ(read->outcome->reason, "why");
   EXPECT_EQ(read->figures.launched_at[3], 9u);
+  EXPECT_EQ(read->figures.maps_done, 6u);
+  EXPECT_EQ(read->figures.reduces_done, 1u);
   EXPECT_EQ(read->figures.bytes_read, ~std::uint64_t{0});
   EXPECT_EQ(read->counters, record.counters);
   EXPECT_EQ(EncodeJob(*read), EncodeJob(record));
@@ -76,7 +80,7 @@ TEST(JobRecordTest, RoundTrip) {
 TEST(JobRecordTest, ARecordHasTheBytesOfItsVersion) {
   const JobRecord record = Sample();
   Encoder out;
-  out.U8(4);
+  out.U8(5);
   for (const char* text : {"a name with\nnewline", "", "/out", "/job", "ads", ""}) out.Text(text);
   out.Varint(2), out.Text("/a"), out.Text(std::string("/b\0c", 4));                        // inputs
   out.Varint(2), out.Text("grep.pattern"), out.Text("a\tb"), out.Text("x"), out.Text("");  // parameters
@@ -90,7 +94,7 @@ TEST(JobRecordTest, ARecordHasTheBytesOfItsVersion) {
   out.U8(1), out.U8(1), out.Text("why");                                    // it failed
   for (const std::uint64_t n : {0, 0, 0, 0, 0, 9, 0, 0, 0}) out.Varint(n);  // figures
   out.Varint(~std::uint64_t{0});                                            // bytes read
-  for (const std::uint64_t n : {0, 0, 3, 4, 2, 5}) out.Varint(n);           // ... records left out
+  for (const std::uint64_t n : {0, 0, 3, 4, 2, 5, 6, 1}) out.Varint(n);     // ... records left out, tasks done
   out.Varint(2), out.Varint(3), out.Text("/in, bytes 7 to 9"), out.Varint(4), out.Text("numbers 0 to 9");
   out.Varint(2), out.Varint(3), out.Text("/in"), out.Varint(1 << 30), out.Varint(4), out.Text(""), out.Varint(8);
   out.Varint(1), out.Text("g"), out.Text("n"), out.U64(static_cast<std::uint64_t>(-3));  // counters

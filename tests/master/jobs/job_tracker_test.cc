@@ -376,6 +376,28 @@ TEST_F(JobTrackerTest, KillEndsAttemptsAndRemovesOutput) {
   EXPECT_EQ(jobs->Kill(job, "twice", &again).code(), StatusCode::kInvalid);
 }
 
+TEST_F(JobTrackerTest, AKilledJobTellsWhatWasDone) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 5, {node});
+  JobRequest request = Request("/out", 4);
+  request.slow_start = 1;
+  const JobId job = Submit(request);
+  Done(Take());
+  Take();  // runs when the job is killed, so that it does not count
+  Step step = At();
+  ASSERT_TRUE(jobs->Kill(job, "by test", &step).ok());
+  Finish(std::move(step));
+  for (const char* when : {"at once", "after a restart"}) {
+    const auto view = jobs->View(job);
+    EXPECT_EQ(view->maps.done, 1u) << when;
+    EXPECT_EQ(view->maps.total, 5u) << when;
+    EXPECT_DOUBLE_EQ(view->maps.fraction, 0.2) << when;
+    EXPECT_EQ(view->reduces.fraction, 0) << when;
+    EXPECT_EQ(view->copy_fraction, 0) << when;
+    Restart();
+  }
+}
+
 // A master on a full disk must not find out when memory has changed.
 TEST_F(JobTrackerTest, HowMuchAKillWritesIsKnownBefore) {
   const NodeId node = AddWorker("a", 50, 1);

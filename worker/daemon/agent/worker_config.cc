@@ -25,7 +25,8 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
       "disk of its own; what it holds may be lost between two starts; empty: worker.directory");
   options.Integer("worker.failed_disks", &config->failed_disks, -1, -1, 1000,
                   "how many disks of worker.block_directories may fail before the worker stops; -1: all but one");
-  options.Text("worker.name", &config->name, "", "the name in log lines and of the node in commands; empty: the host");
+  options.Text("worker.name", &config->name, "",
+               "the name in log lines and of the node in commands; empty: the host, with its number in log lines");
   options.Text("worker.host", &config->host, "",
                "the host name or address at which others reach this worker; empty: the address that the master sees");
   options.Text("worker.bind", &config->bind, "127.0.0.1", "the address that the bulk server listens on");
