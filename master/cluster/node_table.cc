@@ -26,7 +26,7 @@ Status NotUnderstood() { return Corrupt(std::string(kNodeRecord) + ": key or ver
 
 constexpr auto kRecord = [](auto& archive, auto& record) {
   const bool more = record.maintenance || !record.drain_reason.empty();
-  constexpr bool kWrites = std::same_as<std::remove_cvref_t<decltype(archive)>, Writing>;
+  constexpr bool kWrites = std::same_as<std::remove_cvref_t<decltype(archive)>, millrace::Writing>;
   archive.Version(kNameless, kWrites && !more ? kUnmaintained : kVersion, [](int) { return NotUnderstood(); });
   auto& f = record.facts;
   archive.Text(f.storage, f.host, f.local_socket, f.rack, f.datacenter);

@@ -39,7 +39,7 @@ TEST_F(BackupWatchTest, WarnsOnceTheLastIsOlderThanTheAge) {
   BackupWatch watch(kHour);
   Made(watch, kNow);
   EXPECT_EQ(watch.AgeLine(kNow + kHour), "");
-  EXPECT_THAT(watch.AgeLine(kNow + kHour + kSecond), HasSubstr("in /backups, and shall not be older than 1h"));
+  EXPECT_THAT(watch.AgeLine(kNow + kHour + kSecond), HasSubstr("in /backups, and shall not be older than 1 h"));
   EXPECT_EQ(watch.AgeLine(kNow - kHour), "") << "the clock was set back";
 }
 
