@@ -2,11 +2,13 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
+#include "client/cli/log_search.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {
@@ -28,14 +30,30 @@ struct LogChoice {
   bool out = false, err = false;
   bool only_failed = false;
   std::int64_t last_lines = -1;  // of each stream; -1: all
+  const RE2* pattern = nullptr;  // not null: print only the lines in which it matches, each after its attempt's name
+  bool* found = nullptr;         // is set when such a line is printed
 };
 
-Status PrintLog(job::JobClient& client, const AttemptId& attempt, job::LogStream stream, std::int64_t last_lines,
+Status PrintLog(job::JobClient& client, const AttemptId& attempt, job::LogStream stream, const LogChoice& wanted,
                 Printer& out) {
-  if (last_lines < 0)
-    return client.ReadLog(attempt, stream, 0, [&out](std::string_view piece) { out << piece; }).status();
+  std::optional<LogSearch> search;
+  if (wanted.pattern != nullptr) {
+    search.emplace(*wanted.pattern, [&](std::string_view line) {
+      out << ToText(attempt) << ": " << line << "\n";
+      *wanted.found = true;
+    });
+  }
+  const auto print = [&](std::string_view piece) {
+    if (search) return search->Take(piece);
+    out << piece;
+  };
+  if (wanted.last_lines < 0) {
+    const Status read = client.ReadLog(attempt, stream, 0, print).status();
+    if (search) search->Finish();
+    return read;
+  }
   constexpr std::size_t kTrimAt = std::size_t{4} << 20;
-  const auto lines = static_cast<std::uint64_t>(last_lines);
+  const auto lines = static_cast<std::uint64_t>(wanted.last_lines);
   std::string kept;
   MILLRACE_TRY(client
                    .ReadLog(attempt, stream, 0,
@@ -44,13 +62,14 @@ Status PrintLog(job::JobClient& client, const AttemptId& attempt, job::LogStream
                               if (kept.size() > kTrimAt) kept = std::string(LastLines(kept, lines));
                             })
                    .status());
-  out << LastLines(kept, lines);
+  print(LastLines(kept, lines));
+  if (search) search->Finish();
   return Status::Ok();
 }
 
 Status PrintLogs(job::JobClient& client, const AttemptId& attempt, LogChoice wanted, Printer& out) {
-  if (wanted.out) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStdout, wanted.last_lines, out));
-  if (wanted.err) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStderr, wanted.last_lines, out));
+  if (wanted.out) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStdout, wanted, out));
+  if (wanted.err) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStderr, wanted, out));
   return out.Flush();
 }
 
@@ -94,9 +113,11 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Lo
   int status = kDone;
   for (const AttemptStatus& attempt : *attempts) {
     if (wanted.only_failed && attempt.state != AttemptState::kFailed) continue;
-    out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node.value) << " ("
-        << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
-        << Printable(attempt.reason) << "\n";
+    if (wanted.pattern == nullptr) {
+      out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node.value) << " ("
+          << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
+          << Printable(attempt.reason) << "\n";
+    }
     const Status printed = PrintLogs(client, attempt.attempt, wanted, out);
     if (out.failed()) return invocation.Fail("job logs", out.Flush());
     if (!printed.ok()) status = invocation.Fail("job logs", printed);
@@ -123,17 +144,30 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
       "JOB, what all failed attempts of all jobs did.");
   arguments.Example("12 m.3.0 --follow");
   arguments.Example("12 --failed --tail 20");
+  arguments.Example("12 --grep 'timed? out'");
   bool only_out = false, only_err = false, only_failed = false, follow = false;
   std::int64_t last_lines = -1;
+  std::string pattern;
   arguments.Flag("--stdout", &only_out, "standard output only");
   arguments.Flag("--stderr", &only_err, "standard error only");
   arguments.Flag("--failed", &only_failed, "of attempts that have failed only");
   arguments.Integer("--tail", &last_lines, 0, kMostLines, "only the last lines of each log");
+  arguments.Text("--grep", &pattern,
+                 "only the lines in which this regular expression (RE2) matches, each after the name of its attempt; "
+                 "status 1 if there is none");
   arguments.Flag("-f,--follow", &follow, "of one ATTEMPT: print what it prints until it has ended");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 2)) return *status;
   const Words& operands = arguments.operands();
-  if (follow && (operands.size() < 2 || last_lines >= 0))
-    return invocation.Fail("job logs", Invalid("--follow takes JOB and ATTEMPT, and no --tail"), kWrongUsage);
+  if (follow && (operands.size() < 2 || last_lines >= 0 || !pattern.empty())) {
+    return invocation.Fail("job logs", Invalid("--follow takes JOB and ATTEMPT, and neither --tail nor --grep"),
+                           kWrongUsage);
+  }
+  std::unique_ptr<RE2> compiled;
+  if (!pattern.empty()) {
+    Result<std::unique_ptr<RE2>> valid = CompileLinePattern(pattern);
+    if (!valid.ok()) return invocation.Fail("job logs", valid.status().Within("--grep"), kWrongUsage);
+    compiled = *std::move(valid);
+  }
   if (operands.empty() && !only_failed)
     return invocation.Fail("job logs", Invalid("JOB is missing; --failed alone takes all jobs"), kWrongUsage);
   const Result<JobId> job = operands.empty() ? JobId{} : job::ParseJobArgument(operands[0]);
@@ -147,12 +181,14 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job logs", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const LogChoice wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines};
+  bool found = compiled == nullptr;  // what is asked for
+  const LogChoice wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines, compiled.get(), &found};
   Printer out(invocation.console);
-  if (operands.empty()) return PrintFailedOfAll(invocation, client, wanted, out);
-  if (!one) return PrintAll(invocation, client, *job, wanted, out);
+  const auto whether_found = [&found](int status) { return status == kDone && !found ? kFailed : status; };
+  if (operands.empty()) return whether_found(PrintFailedOfAll(invocation, client, wanted, out));
+  if (!one) return whether_found(PrintAll(invocation, client, *job, wanted, out));
   const Status printed = follow ? FollowLogs(client, *one, wanted, out) : PrintLogs(client, *one, wanted, out);
-  if (printed.ok()) return kDone;
+  if (printed.ok()) return whether_found(kDone);
   const bool none = printed.code() == StatusCode::kNotFound && printed.message().find("job tasks") == std::string::npos;
   const std::string tasks = "; `millrace job tasks " + std::to_string(job->value) + "` shows the attempts";
   return invocation.Fail("job logs", none ? NotFound(printed.message() + tasks) : printed);

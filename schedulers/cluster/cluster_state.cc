@@ -237,11 +237,22 @@ void ClusterState::ReleaseHeld() {
   }
 }
 
-bool ClusterState::AllHeld() const { return !held_.empty() && held_.size() == LiveJobs().size(); }
+void ClusterState::SetOverLimit(JobId id, bool over) {
+  if (FindJob(id)->over_limit == over) return;
+  JobState& job = MutableJob(id);
+  SCHED_CHECK(job.alive() && !(over && job.started), ToText(id));
+  job.over_limit = over;
+  over_limit_ = over ? over_limit_ + 1 : over_limit_ - 1;
+  RefreshRunnable(job);
+  NoteChanged(job);
+}
+
+bool ClusterState::AllHeld() const { return !held_.empty() && held_.size() + over_limit_ == LiveJobs().size(); }
 
 void ClusterState::RefreshRunnable(JobState& job) {
-  const PerSlot<bool> now = {!job.held && !job.pending_maps.all().empty(),
-                             !job.held && !job.pending_reduces.empty() && job.ReducesMayStart(), job.may_compute > 0};
+  const PerSlot<bool> now = {!job.withheld() && !job.pending_maps.all().empty(),
+                             !job.withheld() && !job.pending_reduces.empty() && job.ReducesMayStart(),
+                             job.may_compute > 0};
   for (const SlotKind kind : kSlotKinds) {
     if (now[kind] == job.runnable[kind]) continue;
     job.runnable[kind] = now[kind];
@@ -302,6 +313,7 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Micros now) {
   JobState& state = MutableJob(job);
   SCHED_CHECK(state.running_attempts[TaskKind::kMap] + state.running_attempts[TaskKind::kReduce] == 0, ToText(job));
   LeaveQueues(state);
+  if (state.over_limit) --over_limit_;
   std::erase_if(paused_, [&](const auto& paused) { return paused.second.job == job; });
   for (const NodeId node : state.bad_nodes) refusals_.erase({state.node_failures.at(node).until, job, node});
   JobState ended;

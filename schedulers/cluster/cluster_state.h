@@ -137,9 +137,10 @@ class ClusterState {
   // Returns the live jobs, by priority, then submit order.
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
   // Returns the live jobs that have a pending map, or a pending reduce that slow start allows, by priority, then submit
-  // order. Held jobs are left out. For permits, returns the jobs with a reduce that waits on a node with a free permit.
+  // order. Jobs that are withheld are left out. For permits, returns the jobs with a reduce that waits on a node with a
+  // free permit.
   [[nodiscard]] const JobQueue& RunnableJobs(SlotKind kind) const { return runnable_[kind]; }
-  // Calls visit(job) for the live jobs that are not held and have a pending map whose input is on the node, by
+  // Calls visit(job) for the live jobs that are not withheld and have a pending map whose input is on the node, by
   // priority, then submit order, until `visit` returns false. It does not check whether the job refuses the node, or
   // whether its only such map avoids the node. The lists of these jobs are built on the first call, in O(pending maps),
   // and kept up to date from then on, at the cost of one cache line per replica and launch. A policy that never calls
@@ -148,14 +149,15 @@ class ClusterState {
   void VisitLocalJobs(NodeId node, const Visit& visit) const {
     KeepLocalJobs();
     if (node.value >= nodes_.size()) return;
-    local_jobs_->VisitAt(node, [&](JobId job) { return (!held_.empty() && FindJob(job)->held) || visit(job); });
+    const bool any = !held_.empty() || over_limit_ > 0;
+    local_jobs_->VisitAt(node, [&](JobId job) { return (any && FindJob(job)->withheld()) || visit(job); });
   }
   // Returns true if VisitLocalJobs would visit the job. Requires: the job lives.
   [[nodiscard]] bool IsLocalJob(JobId job, NodeId node) const {
     KeepLocalJobs();
-    return node.value < nodes_.size() && local_jobs_->Contains(job, node) && !FindJob(job)->held;
+    return node.value < nodes_.size() && local_jobs_->Contains(job, node) && !FindJob(job)->withheld();
   }
-  // Returns true if VisitLocalJobs would visit more than `count` jobs if no job were held.
+  // Returns true if VisitLocalJobs would visit more than `count` jobs if no job were withheld.
   [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
   // Starts to keep the lists of VisitLocalJobs. A caller that will need the lists calls this early, since building them
   // later costs O(pending maps).
@@ -242,7 +244,9 @@ class ClusterState {
   // Makes the job not runnable until ReleaseHeld, and counts the eviction.
   void Hold(JobId job);
   void ReleaseHeld();
-  // Returns true if there are live jobs and all of them are held.
+  // Sets JobState::over_limit. Requires: the job lives, and has not started if `over`.
+  void SetOverLimit(JobId job, bool over);
+  // Returns true if some jobs are held, and no live job may run.
   [[nodiscard]] bool AllHeld() const;
   [[nodiscard]] bool AnyHeld() const { return !held_.empty(); }
   void NoteBandwidth(NodeId from, NodeId to, double bytes_per_second);
@@ -381,6 +385,7 @@ class ClusterState {
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;
   std::vector<JobId> held_;
+  std::size_t over_limit_ = 0;                              // the number of live jobs over their user's limit
   std::set<std::pair<Micros, TaskId>> paused_;              // of live jobs
   std::set<std::tuple<Micros, JobId, NodeId>> refusals_;    // of live jobs, by the time at which a bad node is forgiven
   std::set<std::tuple<Micros, NodeId, JobId>> blame_ends_;  // of blames_

@@ -190,6 +190,7 @@ struct alignas(64) JobState {
   bool started = false;                     // a task was launched
   PerSlot<bool> runnable;                   // listed by ClusterState::RunnableJobs
   bool held = false;                        // evicted: not runnable until another job ends
+  bool over_limit = false;                  // not runnable: its user has as many jobs as may run (UserJobLimits)
   bool changed = false;                     // listed by ClusterState::TakeChangedJobs
   PerSlot<std::uint32_t> running_attempts;  // the slots and the compute permits that the job holds
   std::uint32_t may_compute = 0;            // the number of copied_reduces on a node with a free permit
@@ -223,6 +224,8 @@ struct alignas(64) JobState {
     for (const char* line = reinterpret_cast<const char*>(this); line < end; line += 64) __builtin_prefetch(line);
   }
   [[nodiscard]] bool alive() const { return !progress.outcome.has_value(); }
+  // Returns true if no task of the job may be launched now, whatever the policy says.
+  [[nodiscard]] bool withheld() const { return held || over_limit; }
   [[nodiscard]] std::vector<TaskState>& Tasks(TaskKind kind) { return kind == TaskKind::kMap ? maps : reduces; }
   [[nodiscard]] const std::vector<TaskState>& Tasks(TaskKind kind) const {
     return kind == TaskKind::kMap ? maps : reduces;

@@ -13,6 +13,7 @@ Engine::Engine(EngineOptions options, std::unique_ptr<Policy> policy) : impl_(st
   SCHED_CHECK(policy != nullptr, "an engine without a policy");
   impl_->options = options;
   impl_->policy = std::move(policy);
+  impl_->user_limits = impl_->policy->user_limits();
 }
 
 Engine::~Engine() = default;
@@ -72,7 +73,7 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
     return std::string(policy->name()) + ": " + ToText(task) + " on n" + std::to_string(decision.node.value);
   };
   const JobState* job = FindLiveJob(task.job);
-  SCHED_CHECK(job != nullptr && !job->held, detail());
+  SCHED_CHECK(job != nullptr && !job->withheld(), detail());
   if (speculative) {
     const TaskState* twin = FindTask(task);
     SCHED_CHECK(twin != nullptr && !twin->done && twin->running.size() == 1, detail());
@@ -121,6 +122,8 @@ void Engine::SetPolicy(std::unique_ptr<Policy> policy) { impl_->SetPolicy(std::m
 void Engine::Impl::SetPolicy(std::unique_ptr<Policy> next) {
   SCHED_CHECK(next != nullptr, "an engine without a policy");
   policy = std::move(next);
+  user_limits = policy->user_limits();
+  LimitAllUsers();
   state.DropLocalJobs();
   RefreshLimits();
   (void)state.TakeNodesChanged();

@@ -24,6 +24,7 @@ struct Engine::Impl {
 
   EngineOptions options;
   std::unique_ptr<Policy> policy;
+  UserJobLimits user_limits;  // of the policy; kept apart, since the clones that trials use have none
   ClusterState state;
   Micros now = 0;
   // The time since which the cluster has stood still for lack of room, or because the job to run next was evicted. It
@@ -95,6 +96,10 @@ struct Engine::Impl {
   bool On(const JobKilled& event, Effects& effects);
   bool On(const JobPrioritySet& event, Effects& effects);
   void EndJob(JobId job, JobOutcome outcome, const std::string& reason, Effects& effects);
+  // Decides which live jobs of the user in the pool may run (UserJobLimits). O(live jobs) if the pool has a limit.
+  void LimitUser(const std::string& pool, const std::string& user);
+  // Does so for all pools and users, under limits that may have changed.
+  void LimitAllUsers();
 
   // engine_tasks.cc
   bool On(const AttemptLaunched& event, Effects& effects);

@@ -47,7 +47,7 @@ bool OthersCouldUse(const ClusterState& state, const Policy& policy, const JobSt
   const Room room = RoomOn(state, Places::kThatTakeMaps, outputs);
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
     const JobState& job = *state.FindJob(key.job);
-    if (&job == &holder || job.held) return false;
+    if (&job == &holder || job.withheld()) return false;
     const bool for_map =
         job.runnable[kMapSlot] && policy.MayRun(state, TaskKind::kMap, key.job) && room.nodes > 0 && Fits(job, room);
     const bool for_reduce = holder.running_attempts[TaskKind::kReduce] > 0 && job.runnable[kReduceSlot] &&
@@ -65,7 +65,7 @@ bool OthersLack(const ClusterState& state, const Policy& policy, const JobState&
   const OrderedBits& free = state.FreeNodes(TaskKind::kReduce);
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
     const JobState& job = *state.FindJob(key.job);
-    if (&job == &holder || job.held) return false;
+    if (&job == &holder || job.withheld()) return false;
     if (IsMisfit(job, room) && policy.MayRun(state, TaskKind::kMap, key.job) && Fits(job, after)) return true;
     return holder.running_attempts[TaskKind::kReduce] > 0 && job.runnable[kReduceSlot] &&
            policy.MayRun(state, TaskKind::kReduce, key.job) &&

@@ -52,7 +52,11 @@ bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   // The end of a job that let this one go may be forgotten, and a standstill that did so is not an event.
   if (state.FindJob(event.attempt.task.job)->held) state.ReleaseHeld();
   state.Resume(event.attempt.task);
+  const JobState& job = *state.FindJob(event.attempt.task.job);
+  const bool was_over = job.over_limit;
+  if (was_over) state.SetOverLimit(event.attempt.task.job, false);
   state.StartAttempt(event.attempt, event.node, now);
+  if (was_over) LimitUser(job.spec.PoolName(), job.spec.user);
   return true;
 }
 

@@ -52,6 +52,7 @@ std::vector<Alike> InOrderOfTrials(const ClusterState& state, const PerKind<bool
 Engine::Impl::Impl(const Impl& other, std::unique_ptr<Policy> clone)
     : options(other.options),
       policy(std::move(clone)),
+      user_limits(other.user_limits),
       state(other.state),
       now(other.now),
       still_since(other.still_since),

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,38 @@ class Waits {
 void AddHeld(const JobState& job, Waits* waits) {
   for (const TaskKind kind : kTaskKinds) {
     if (!job.Pending(kind).empty()) waits->Add(job.progress.job, kind, WaitCause::kGaveWay);
+  }
+}
+
+// The jobs of a user in a pool that may run, as Engine::Impl::LimitUser counts them.
+struct UserJobs {
+  std::uint32_t may_run = 0, begun = 0;
+};
+using JobsOfUsers = std::map<std::pair<std::string_view, std::string_view>, UserJobs>;  // by pool and user
+
+JobsOfUsers CountJobsOfUsers(const ClusterState& state) {
+  JobsOfUsers counts;
+  for (const QueueKey& key : state.LiveJobs()) {
+    const JobState& job = *state.FindJob(key.job);
+    if (job.over_limit) continue;
+    UserJobs& of = counts[{job.spec.PoolName(), job.spec.user}];
+    ++of.may_run;
+    if (job.started) ++of.begun;
+  }
+  return counts;
+}
+
+void AddOverLimit(JobsOfUsers& counts, const UserJobLimits& limits, const JobState& job, Waits* waits) {
+  const std::string& pool = job.spec.PoolName();
+  const UserJobs& of_user = counts[{pool, job.spec.user}];
+  for (const TaskKind kind : kTaskKinds) {
+    if (job.Pending(kind).empty()) continue;
+    WaitView* wait = waits->Add(job.progress.job, kind, WaitCause::kUserJobs);
+    if (wait == nullptr) continue;
+    wait->used = of_user.may_run;
+    wait->begun = of_user.begun;
+    wait->of = limits.Of(pool).value_or(0);
+    wait->group = pool;
   }
 }
 
@@ -209,9 +243,12 @@ PolicyView Engine::View(Micros now) const {
   const ClusterState& state = impl_->state;
   PolicyView view = impl_->policy->View(state, now);
   Waits waits(&view.waits);
+  std::optional<JobsOfUsers> users;  // counted if a job waits for them
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
     if (job.held) AddHeld(job, &waits);
+    if (job.over_limit && !users) users = CountJobsOfUsers(state);
+    if (job.over_limit) AddOverLimit(*users, impl_->user_limits, job, &waits);
     AddSlowStart(*impl_->policy, state, job, &waits);
     AddPermits(state, job, &waits);
   }

@@ -26,10 +26,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -56,6 +58,19 @@ struct Decision {
 struct Victim {
   AttemptId attempt;
   std::string reason;  // "pool ads is below its minimum share"
+};
+
+// How many jobs of one user run at a time in a pool; nothing: any number. The engine itself withholds the others
+// (JobState::over_limit), so that the limits hold under every policy: the jobs that have started run, then the first by
+// priority and submit order. A limit that is lowered stops no job.
+struct UserJobLimits {
+  std::optional<std::uint32_t> otherwise;                     // of pools that are not in `pools`
+  std::map<std::string, std::optional<std::uint32_t>> pools;  // by name
+
+  [[nodiscard]] std::optional<std::uint32_t> Of(const std::string& pool) const {
+    const auto at = pools.find(pool);
+    return at == pools.end() ? otherwise : at->second;
+  }
 };
 
 // The choice of the job to evict, among those that hold room for map outputs, when none of them can continue (Zaharia
@@ -128,6 +143,9 @@ class Policy {
   // a setting of the engine.
   [[nodiscard]] Micros gives_up_after() const { return gives_up_after_; }
   void set_gives_up_after(Micros time) { gives_up_after_ = time; }
+  // The limits on jobs of one user in a pool: the third setting of the engine that comes with those of the policy.
+  [[nodiscard]] const UserJobLimits& user_limits() const { return user_limits_; }
+  void set_user_limits(UserJobLimits limits) { user_limits_ = std::move(limits); }
 
   // Returns true if some runnable job would get a slot of the kind now if a suitable one were free. When Next has
   // returned nothing and this is false, free slots may go to second attempts (offering/speculation.h). The default
@@ -155,6 +173,7 @@ class Policy {
  private:
   GivesWay gives_way_ = GivesWay::kSubmittedLast;
   Micros gives_up_after_ = 300 * kSecond;
+  UserJobLimits user_limits_;
 };
 
 }  // namespace millrace::sched

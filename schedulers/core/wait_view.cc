@@ -166,6 +166,18 @@ std::string BusyInWords(const WaitView& wait, const ClusterState& state, Micros 
   return text + " has " + std::to_string(wait.group_used) + " of its share of " + SlotsInWords(*wait.group_share);
 }
 
+// A job counts from the moment that it may run; it is "running" for the user only once a task of it has started.
+std::string UserJobsInWords(const WaitView& wait, const ClusterState& state) {
+  const std::string& user = state.FindJob(wait.job)->spec.user;
+  if (wait.of == 0) return "pool " + wait.group + " lets user " + user + " run no jobs";
+  const std::string jobs = wait.begun == wait.used
+                               ? Counted(wait.used, "running job", "running jobs")
+                               : Counted(wait.used, "job that runs", "jobs that run") + " or will run next";
+  const std::string text = "user " + user + " has " + jobs;
+  if (wait.used > wait.of) return text + ", and pool " + wait.group + " lets one user have " + std::to_string(wait.of);
+  return text + ", the most that pool " + wait.group + " lets one user have";
+}
+
 }  // namespace
 
 WaitView WaitView::Behind(const WaitView& ahead) && {
@@ -222,6 +234,8 @@ std::string_view ToText(WaitCause cause) {
       return "group-full";
     case WaitCause::kGroupJobs:
       return "group-jobs";
+    case WaitCause::kUserJobs:
+      return "user-jobs";
     case WaitCause::kRunsAlone:
       return "runs-alone";
     case WaitCause::kPhaseFull:
@@ -274,6 +288,8 @@ std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
              Counted(wait.of, std::string(KindOf(wait.slot)), std::string(KindOf(wait.slot)) + 's');
     case WaitCause::kGroupJobs:
       return group + " runs " + std::to_string(wait.used) + " of at most " + Counted(wait.of, "job", "jobs");
+    case WaitCause::kUserJobs:
+      return UserJobsInWords(wait, state);
     case WaitCause::kRunsAlone:
       SCHED_CHECK(!wait.others.empty(), "a job runs alone without a name");
       return NameOf(wait.others.front(), state) + " has an earlier deadline and runs alone, until half of it is done";

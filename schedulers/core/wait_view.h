@@ -35,6 +35,7 @@ enum class WaitCause : std::uint8_t {
   kGathering,    // slots gather until `until`, to be assigned together
   kGroupFull,    // its group runs `used` of at most `of` tasks
   kGroupJobs,    // its group runs `used` of at most `of` jobs, and it is not among them
+  kUserJobs,     // its user has `used` jobs in pool `group` that run or are next to run, of at most `of`
   kRunsAlone,    // the first of `others` runs alone
   kPhaseFull,    // `used` jobs of at most `of` are in the phase that it waits to enter
   kMapsFirst,    // `used` of its maps are done, and its reduces start when `of` are
@@ -82,6 +83,7 @@ struct WaitView {
   std::string rule;  // "to the map closest to it"
   std::optional<NextFreed> next;
   std::string group;
+  std::uint32_t begun = 0;  // for kUserJobs: of the `used` jobs, those that have begun
   // For kSlotsBusy, if the policy shares the slots among groups: the slots that the job's group holds, and its share.
   std::uint32_t group_used = 0;
   std::optional<double> group_share;

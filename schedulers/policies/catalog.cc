@@ -253,6 +253,7 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   if (speculation.on()) policy = std::make_unique<Speculating>(std::move(policy), speculation);
   policy->set_gives_way(settings.Of<EvictionSettings>().gives_way);
   policy->set_gives_up_after(settings.Of<EvictionSettings>().gives_up_after);
+  policy->set_user_limits(UserLimitsOf(settings));
   return policy;
 }
 

@@ -210,6 +210,42 @@ class SchedulersTest(unittest.TestCase):
         _, error = run.communicate(timeout=LIMIT_SECONDS)
         self.assertEqual(run.returncode, 0, error)
 
+    def test_a_user_runs_as_many_jobs_in_a_pool_as_it_lets_him(self):
+        log = self.cluster.path("master.log")
+
+        def limit(jobs):
+            seen = os.path.getsize(log)
+            self.write_settings(SETTINGS + f"[pools.etl]\nmax_running_jobs_of_user = {jobs}\n")
+            await_line(log, b"is in force", seen)
+
+        def submit(user, name):
+            words = ["-o", f"/out/{name}", "--name", name, "--user", user, "--pool", "etl", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "--reducers", "0"]
+            job = self.ask("run", "sleep", *words, "--detach").split()[-1].decode()
+            self.addCleanup(self.ask, "job", "kill", job)
+            return int(job.removeprefix("job"))
+
+        def causes():
+            return {wait["job"]: (wait["cause"], wait["reason"]) for wait in json.loads(self.ask("scheduler", "show", "--json"))["waiting"]}
+
+        self.ask("scheduler", "set", "fair+delay")
+        self.addCleanup(self.write_settings, SETTINGS)
+        limit(1)
+        submit("alice", "first")
+        second = submit("alice", "second")
+        submit("bob", "other")
+        self.assertEqual([job for job, (cause, _) in causes().items() if cause == "user-jobs"], [second])
+        cause, reason = causes()[second]
+        self.assertEqual(cause, "user-jobs")
+        self.assertRegex(reason, "^user alice has 1 (running job|job that runs or will run next), the most that pool etl lets one user have$")
+        self.assertIn("user alice has 1 ", self.ask("job", "list", "--live", "--wide").decode())
+        self.cluster.kill_master()  # what has begun counts first again
+        self.cluster.start_master()
+        self.assertEqual(causes()[second][0], "user-jobs")
+        self.ask("scheduler", "set", "fifo")
+        self.assertEqual(causes()[second][0], "user-jobs")
+        limit(2)
+        self.assertNotEqual(causes().get(second, ("",))[0], "user-jobs")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -43,6 +43,7 @@ Settings SettingsOfWaits(const WaitingUnder& under) {
   settings.Named<PoolSettings>()["a"].max_maps = 2;
   settings.Named<PoolSettings>()["a"].max_reduces = 1;
   settings.Named<PoolSettings>()["b"].max_running_jobs = 1;
+  settings.Named<PoolSettings>()["c"].max_running_jobs_of_user = 1;
   settings.Of<FreshSettings>().k = 2;
   settings.Of<EdfSettings>().exclusive = true;
   return settings;
@@ -104,6 +105,7 @@ class Waiting {
           break;
         case WaitCause::kGroupFull:
         case WaitCause::kGroupJobs:
+        case WaitCause::kUserJobs:
           EXPECT_GE(wait.used, wait.of);
           break;
         case WaitCause::kMapsFirst:
@@ -193,7 +195,8 @@ class Waiting {
   }
   void Submit() {
     JobSpec spec;
-    spec.pool = Below(2) == 0 ? "a" : "b";
+    spec.pool = std::string(1, static_cast<char>('a' + Below(3)));
+    spec.user = Below(2) == 0 ? "ann" : "bob";
     for (std::uint32_t map = Below(6); map > 0; --map) {
       spec.maps.push_back({64, Below(4) == 0 ? std::vector<NodeId>{} : std::vector<NodeId>{NodeId{Below(4)}}});
     }
@@ -247,6 +250,7 @@ class Waiting {
         break;
       case WaitCause::kGroupFull:
       case WaitCause::kGroupJobs:
+      case WaitCause::kUserJobs:
       case WaitCause::kRunsAlone:
       case WaitCause::kPhaseFull:
       case WaitCause::kGaveWay:

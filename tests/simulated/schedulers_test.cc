@@ -26,6 +26,8 @@ min_maps = 20
 min_share_timeout = "1s"
 [pools.spam]
 max_maps = 30
+[pools.logs]
+max_running_jobs_of_user = 2
 [fair]
 min_share_timeout = "1s"
 fair_share_timeout = "3s"

@@ -60,6 +60,7 @@ void CpOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   OrderedJob ordered;
   for (const TaskKind kind : kTaskKinds) ordered.pending[kind] = job.Pending(kind).size();
+  ordered.over_limit = job.over_limit;
   RankByDeadline(job, &ordered);
   Enlist(job, jobs_[id] = ordered);
 }
@@ -77,6 +78,7 @@ void CpOrder::OnJobChanged(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   Delist(ordered);
   const std::uint32_t before = ordered.pending[kMap];
+  tasks_returned_ |= std::exchange(ordered.over_limit, job.over_limit) && !job.over_limit;
   for (const TaskKind kind : kTaskKinds) {
     std::uint32_t& pending = ordered.pending[kind];
     tasks_returned_ |= job.Pending(kind).size() > pending;

@@ -43,7 +43,7 @@ class CpOrder : public JobOrder {
   // Follows this plan from now on. The plan may be slightly out of date; maps that were launched since it was made are
   // crossed off.
   void Follow(const ClusterState& state, const Plan& plan);
-  // Returns true if tasks became pending again since the last call.
+  // Returns true if tasks became pending again since the last call, or those of a job that was over its user's limit.
   bool ConsumeTasksReturned() { return std::exchange(tasks_returned_, false); }
   // Returns the live jobs in the order in which map slots go to them, whether they have a pending map or not.
   [[nodiscard]] std::vector<JobId> Jobs() const;
@@ -74,6 +74,7 @@ class CpOrder : public JobOrder {
     std::vector<Chunk> chunks;
     std::size_t next = 0;                 // the first chunk with maps left
     PerKind<std::uint32_t> pending = {};  // tasks by TaskKind, as last seen
+    bool over_limit = false;              // JobState::over_limit, as last seen
     PerKind<Rank> ranks;
   };
 

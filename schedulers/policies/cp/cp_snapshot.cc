@@ -125,7 +125,7 @@ class Builder {
     plan.id = id;
     plan.submitted = job.progress.submitted;
     if (job.spec.deadline > 0) plan.deadline = job.spec.deadline;
-    if (!job.held) {
+    if (!job.withheld()) {
       plan.maps = job.pending_maps.all().size();
       plan.reduces = job.pending_reduces.size() + to_compute_[id];
     }

@@ -19,6 +19,7 @@ void FairPool::Add(const ClusterState& state, Job& job) {
   const JobState& of = *state.FindJob(job.id_);
   jobs_.emplace(job.id_, &job);
   job.key_ = of.key;
+  job.over_limit_ = of.over_limit;
   waiting_.insert(job.key_);
   if (of.started) {
     Admit(state, job);
@@ -33,6 +34,10 @@ void FairPool::Change(const ClusterState& state, Job& job) {
     waiting_.erase(std::exchange(job.key_, state.FindJob(job.id_)->key));
     waiting_.insert(job.key_);
   }
+  const bool over = state.FindJob(job.id_)->over_limit;
+  const bool turned = std::exchange(job.over_limit_, over) != over;
+  if (job.admitted_ && over) Dismiss(state, job);
+  if (turned && AdmitNext(state)) let_in_ = {true, true, true};
   Count(state, job);
 }
 
@@ -44,9 +49,7 @@ void FairPool::Remove(const ClusterState& state, Job& job) {
     waiting_.erase(job.key_);
   }
   jobs_.erase(job.id_);
-  const std::size_t waited = waiting_.size();
-  AdmitNext(state);
-  if (waiting_.size() < waited) let_in_ = {true, true, true};
+  if (AdmitNext(state)) let_in_ = {true, true, true};
 }
 
 void FairPool::Admit(const ClusterState& state, Job& job) {
@@ -55,9 +58,16 @@ void FairPool::Admit(const ClusterState& state, Job& job) {
   Count(state, job);
 }
 
-void FairPool::AdmitNext(const ClusterState& state) {
+bool FairPool::AdmitNext(const ClusterState& state) {
   const std::uint32_t limit = settings_.max_running_jobs.value_or(kNoMaximum);
-  while (!waiting_.empty() && jobs_.size() - waiting_.size() < limit) Admit(state, *jobs_.at(waiting_.begin()->job));
+  bool any = false;
+  for (auto at = waiting_.begin(); at != waiting_.end() && jobs_.size() - waiting_.size() < limit;) {
+    const JobId next = (at++)->job;
+    if (state.FindJob(next)->over_limit) continue;
+    Admit(state, *jobs_.at(next));
+    any = true;
+  }
+  return any;
 }
 
 void FairPool::DismissOne(const ClusterState& state) {
@@ -69,11 +79,15 @@ void FairPool::DismissOne(const ClusterState& state) {
     job->key_ = of.key;
     if (last == nullptr || last->key_ < job->key_) last = job;
   }
-  if (last == nullptr) return;
-  last->admitted_ = false;
-  waiting_.insert(last->key_);
-  in_order_->Erase(last->id_);
-  Count(state, *last);
+  if (last != nullptr) Dismiss(state, *last);
+}
+
+void FairPool::Dismiss(const ClusterState& state, Job& job) {
+  job.key_ = state.FindJob(job.id_)->key;
+  job.admitted_ = false;
+  waiting_.insert(job.key_);
+  in_order_->Erase(job.id_);
+  Count(state, job);
 }
 
 void FairPool::Count(const ClusterState& state, Job& job) {

@@ -4,7 +4,8 @@
 //
 // With max_running_jobs the first jobs by priority and submit order are admitted. An admitted job stays admitted until
 // it ends. (Hadoop decides again at every update, and takes slots away from a job that has begun.) A scheduler that
-// takes over jobs admits those that have begun already, even if they exceed the limit. Thread rule: one thread.
+// takes over jobs admits those that have begun already, even if they exceed the limit. A job over its user's limit
+// (JobState::over_limit), which has not begun, waits and takes no place. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -63,6 +64,7 @@ class FairPool {
     FairPool& pool_;
     const JobId id_;
     bool admitted_ = false;
+    bool over_limit_ = false;  // as last seen
     PerSlot<bool> held_ = {};
     PerSlot<std::uint32_t> owed_ = {}, first_ = {};
     PerSlot<Counts> counts_;
@@ -122,10 +124,11 @@ class FairPool {
   };
 
   void Admit(const ClusterState& state, Job& job);
-  // Admits as many of the waiting jobs as may run.
-  void AdmitNext(const ClusterState& state);
+  // Admits as many of the waiting jobs as may run. Returns true if it admitted any.
+  bool AdmitNext(const ClusterState& state);
   // Ends the admission of one job that has not begun, to make room for one that has.
   void DismissOne(const ClusterState& state);
+  void Dismiss(const ClusterState& state, Job& job);
   void Count(const ClusterState& state, Job& job);
   void Replace(Job& job, SlotKind kind, const Counts& now);
 

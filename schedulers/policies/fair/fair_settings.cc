@@ -21,7 +21,8 @@ std::optional<Contradiction> CheckPool(const std::string& section, const PoolSet
 }  // namespace
 
 void Declare(KeyList& keys, PoolSettings& settings) {
-  auto& [weight, min_maps, min_reduces, max_maps, max_reduces, max_running_jobs, min_share_timeout, order] = settings;
+  auto& [weight, min_maps, min_reduces, max_maps, max_reduces, max_running_jobs, max_running_jobs_of_user,
+         min_share_timeout, order] = settings;
   keys.Real("weight", &weight, kAbove0, "its part of the slots, in relation to the weights of the others");
   keys.Count("min_maps", &min_maps, kUpToAMillion, "map slots that are guaranteed to it");
   keys.Count("min_reduces", &min_reduces, kUpToAMillion, "reduce slots that are guaranteed to it");
@@ -29,6 +30,8 @@ void Declare(KeyList& keys, PoolSettings& settings) {
   keys.Count("max_reduces", &max_reduces, kUpToAMillion, "the most reduce slots that it gets; not set: no limit");
   keys.Count("max_running_jobs", &max_running_jobs, kUpToAMillion,
              "how many of its jobs run at a time; not set: no limit");
+  keys.Count("max_running_jobs_of_user", &max_running_jobs_of_user, kUpToAMillion,
+             "how many jobs of one user run in it at a time, under every scheduler; not set: no limit");
   keys.Duration("min_share_timeout", &min_share_timeout, kDay,
                 "like fair.min_share_timeout, but for this pool; not set: the same");
   keys.Choice<PoolOrder>("order", &order, kOrders, "how it orders its jobs; not set: fair.order");
@@ -76,6 +79,12 @@ void Declare(KeyList& keys, MlqSettings& settings) {
   keys.Count("small_job_maps", &small_job_maps, kUpToAMillion, "a job with at most this many maps is small");
   keys.Real("small_weight", &small_weight, kAbove0, "weight of the queue of small jobs");
   keys.Real("large_weight", &large_weight, kAbove0, "weight of the queue of large jobs");
+}
+
+UserJobLimits UserLimitsOf(const Settings& settings) {
+  UserJobLimits limits{settings.Of<PoolDefaults>().pool.max_running_jobs_of_user, {}};
+  for (const auto& [name, pool] : settings.Named<PoolSettings>()) limits.pools[name] = pool.max_running_jobs_of_user;
+  return limits;
 }
 
 const PoolSettings& SettingsOfPool(const Settings& settings, const std::string& name) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/ids/time.h"
+#include "schedulers/core/policy.h"
 #include "schedulers/settings/section.h"
 #include "schedulers/settings/settings.h"
 
@@ -15,14 +16,15 @@ namespace millrace::sched {
 
 enum class PoolOrder : std::uint8_t { kFair, kFifo, kSjf, kMlq };
 
-// A pool of `fair` and a group of `lsap-fair`.
+// A pool of `fair` and a group of `lsap-fair`. max_running_jobs_of_user holds with every policy.
 struct PoolSettings {
   double weight = 1;  // above 0
   std::uint32_t min_maps = 0, min_reduces = 0;
   std::optional<std::uint32_t> max_maps, max_reduces;
   std::optional<std::uint32_t> max_running_jobs;
-  std::optional<Micros> min_share_timeout;  // absent: that of the scheduler
-  std::optional<PoolOrder> order;           // absent: that of the scheduler
+  std::optional<std::uint32_t> max_running_jobs_of_user;  // with every policy (UserJobLimits)
+  std::optional<Micros> min_share_timeout;                // absent: that of the scheduler
+  std::optional<PoolOrder> order;                         // absent: that of the scheduler
 
   static constexpr std::string_view kSection = "pools";
   static constexpr std::string_view kOneLine = "A pool of fair, a group of lsap-fair.";
@@ -64,6 +66,9 @@ void Declare(KeyList& keys, PoolSettings& settings);
 void Declare(KeyList& keys, PoolDefaults& settings);
 void Declare(KeyList& keys, FairSettings& settings);
 void Declare(KeyList& keys, MlqSettings& settings);
+
+// Returns how many jobs of one user run at a time, by pool.
+[[nodiscard]] UserJobLimits UserLimitsOf(const Settings& settings);
 
 // Returns the settings of the pool of this name, or the defaults if it has no section.
 [[nodiscard]] const PoolSettings& SettingsOfPool(const Settings& settings, const std::string& name);

@@ -173,9 +173,14 @@ std::vector<JobId> ByQueue(const ClusterState& state, SlotKind kind, Units slots
 void FairReference::AdmitNext(const ClusterState& state, const std::string& name) {
   Pool& pool = pools_[name];
   const std::uint32_t limit = SettingsOfPool(settings_, name).max_running_jobs.value_or(kNoLimit);
+  std::erase_if(pool.admitted, [&](JobId job) { return state.FindJob(job)->over_limit; });
   for (const JobId job : InSubmitOrder(state, {pool.jobs.begin(), pool.jobs.end()})) {
-    if (pool.admitted.size() < limit) pool.admitted.insert(job);
+    if (pool.admitted.size() < limit && !state.FindJob(job)->over_limit) pool.admitted.insert(job);
   }
+}
+
+void FairReference::OnJobChanged(const ClusterState& state, JobId job) {
+  AdmitNext(state, state.FindJob(job)->spec.PoolName());
 }
 
 void FairReference::OnJobSubmitted(const ClusterState& state, JobId job) {

@@ -35,6 +35,7 @@ class FairReference : public JobOrder {
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
   std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;

@@ -67,7 +67,8 @@ void PhaseAdmission::OnJobChanged(JobId job) { NoteChanged(job); }
 
 void PhaseAdmission::Advance(const ClusterState& state, const JobState& job) {
   const Phase phase = PhaseOf(job.progress.job);
-  if (job.held) {
+  if (job.withheld()) {
+    if (job.over_limit && places_) places_->Give(job.progress.job);  // it has not begun
     if (phase != Phase::kWaiting) EnterWaiting(state, job);
   } else if (MapsDone(job) && (phase == Phase::kMap || (phase == Phase::kWaiting && TakePlace(job)))) {
     Enter(job, Phase::kReady, {!ReducesBegan(job), JohnsonKey(PhaseProfile()), turns_++, job.key});
@@ -87,7 +88,7 @@ void PhaseAdmission::AdmitWaiting(const ClusterState& state) {
   for (auto at = waiting.begin(); at != waiting.end() && (places_ || HasRoom(Phase::kMap));) {
     const LinePlace place = *at++;
     const JobState& job = *state.FindJob(place.key.job);
-    if (job.held || !TakePlace(job)) continue;
+    if (job.withheld() || !TakePlace(job)) continue;
     Advance(state, job);
     if (PhaseOf(place.key.job) != Phase::kWaiting || !HasRoom(Phase::kMap)) continue;
     Enter(job, Phase::kMap, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
@@ -99,7 +100,7 @@ void PhaseAdmission::AdmitReady(const ClusterState& state) {
   for (auto at = ready.begin(); at != ready.end() && HasRoom(Phase::kReduce);) {
     const LinePlace place = *at++;
     const JobState& job = *state.FindJob(place.key.job);
-    if (job.held || !MapsDone(job)) continue;
+    if (job.withheld() || !MapsDone(job)) continue;
     Enter(job, Phase::kReduce, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
   }
 }

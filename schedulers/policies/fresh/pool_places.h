@@ -3,7 +3,8 @@
 // job takes the place in its pool before it takes one in a phase. So no job holds a place of k while it waits for its
 // pool, and no two jobs wait for each other.
 //
-// A job holds its place from the moment that it takes it until it ends, as in `fair` (fair_pool.h). A job that has
+// A job holds its place from the moment that it takes it until it ends, as in `fair` (fair_pool.h), unless it comes to
+// be over its user's limit before it has begun (JobState::over_limit). A job that has
 // begun already, under another policy, holds a place even beyond the limit. A pool whose maximum of a kind is 0 has no
 // place for a job with tasks of that kind. Thread rule: one thread.
 #pragma once
@@ -29,7 +30,7 @@ class PoolPlaces {
   [[nodiscard]] bool MayTake(const JobState& job) const;
   // Gives the job a place, whatever the limit; does nothing if it holds one.
   void Take(const JobState& job);
-  // Frees the place of a job that has ended, if it held one.
+  // Frees the place of a job that has ended, or that has not begun and is over its user's limit, if it held one.
   void Give(JobId job);
   // Returns the reason why the job has no slot of the kind. Requires: MayTake is false.
   [[nodiscard]] WaitView WhyNot(const JobState& job, TaskKind kind) const;

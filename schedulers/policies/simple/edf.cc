@@ -79,6 +79,7 @@ void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
     admitted_.insert(ordered.key);
     let_in_ = true;
   }
+  if (job.over_limit && admitted_.erase(ordered.key) > 0) waiting_.insert(ordered.key);
   for (const SlotKind kind : kSlotKinds) {
     if (std::exchange(ordered.listed[kind], job.runnable[kind]) == job.runnable[kind]) continue;
     if (job.runnable[kind]) {
@@ -101,8 +102,12 @@ PerSlot<bool> EdfOrder::BeginRound(const ClusterState& state, Micros now) {
   bool any = std::exchange(let_in_, false);
   if (!Wanted(state)) return {any, any, any};
   const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
-  for (; !waiting_.empty() && std::all_of(admitted_.begin(), admitted_.end(), half_done); any = true) {
-    admitted_.insert(waiting_.extract(waiting_.begin()));
+  const auto may_enter = [&](const Key& key) { return !state.FindJob(std::get<JobId>(key))->over_limit; };
+  while (std::all_of(admitted_.begin(), admitted_.end(), half_done)) {
+    const auto next = std::find_if(waiting_.begin(), waiting_.end(), may_enter);
+    if (next == waiting_.end()) break;
+    admitted_.insert(waiting_.extract(next));
+    any = true;
   }
   return {any, any, any};
 }

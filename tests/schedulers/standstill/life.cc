@@ -163,6 +163,7 @@ Settings Life::RandomSettings() {
     if (OneIn(3)) pool.max_maps = std::max(1U, pool.min_maps + Below(2));
     if (OneIn(3)) pool.max_reduces = std::max(1U, pool.min_reduces + Below(2));
     if (OneIn(2)) pool.max_running_jobs = 1 + Below(2);
+    if (OneIn(2)) pool.max_running_jobs_of_user = 1 + Below(2);
   }
   if (OneIn(2)) {
     settings.Named<QueueSettings>()["p0"] = {10.0 + Below(60), 70.0 + Below(31), OneIn(2) ? 100.0 : 25.0, OneIn(2)};

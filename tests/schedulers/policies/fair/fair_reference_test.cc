@@ -52,6 +52,7 @@ class RandomSettings {
     if (Below(3) == 0) pool.max_maps = pool.min_maps + Below(4);
     if (Below(3) == 0) pool.max_reduces = pool.min_reduces + Below(3);
     if (Below(3) == 0) pool.max_running_jobs = Below(3);
+    if (Below(3) == 0) pool.max_running_jobs_of_user = Below(3);
     if (Below(2) == 0) pool.order = Order();
     return pool;
   }
@@ -75,6 +76,7 @@ TEST(FairTwins, DecideTheSame) {
     if (ccs) gate = std::make_unique<CopyComputeSplitting>(options.settings.Of<CcsSettings>());
     auto order = std::make_unique<FairReference>(options.settings, ccs ? kComputePermit : kReduceSlot);
     auto reference = std::make_unique<GreedyReference>(std::move(order), Admission(nullptr, std::move(gate)));
+    reference->set_user_limits(UserLimitsOf(options.settings));
     ExpectSameDecisions(history.records(), MakePolicyOf(options), std::move(reference));
     ASSERT_FALSE(HasFailure());
   }
