@@ -79,10 +79,11 @@ TEST(CallRights, TakeARightBesidesForWhatIsSomebodys) {
               right.call.starts_with("FileLease.") || right.call == "NameService.resume")
         << right.call;
   }
-  EXPECT_THAT(administrators, testing::ElementsAre("Master.backUp", "Master.backUpCopied", "Master.discardUnknown", "Master.drainNode",
-                                                   "Master.forgetNodes", "Master.forgetPrograms", "Master.maintainNodes", "Master.mayGo",
-                                                   "Master.setScheduler", "Master.unknownBlocks", "NameService.balance",
-                                                   "NameService.setQuota", "NameService.stopBalance"));
+  EXPECT_THAT(administrators,
+              testing::ElementsAre("Master.backUp", "Master.backUpCopied", "Master.discardUnknown", "Master.drainNode",
+                                   "Master.forgetNodes", "Master.forgetPrograms", "Master.maintainNodes",
+                                   "Master.mayGo", "Master.setScheduler", "Master.unknownBlocks", "NameService.balance",
+                                   "NameService.setQuota", "NameService.stopBalance"));
   for (const std::string& call : open) {
     EXPECT_THAT(call.substr(call.find('.') + 1),
                 testing::Not(testing::MatchesRegex("(set|remove|rename|create|kill).*")));
