@@ -66,7 +66,9 @@ TEST(TimeLeftTest, OfASteadyPaceIsThePace) {
   for (int second = 0; second < 50; ++second) {
     const auto told = left.Update(0.5 + second * 0.01, second * kSecond);
     EXPECT_EQ(told.has_value(), second >= 10) << second << ": a tenth was seen";
-    if (told) EXPECT_NEAR(static_cast<double>(*told), (50.0 - second) * kSecond, 1000) << second;
+    if (told) {
+      EXPECT_NEAR(static_cast<double>(*told), (50.0 - second) * kSecond, 1000) << second;
+    }
   }
   EXPECT_EQ(left.Update(1, 50 * kSecond), std::nullopt) << "nothing is left";
 }
@@ -87,7 +89,9 @@ TEST(TimeLeftTest, IsNotToldWhileThePaceChanges) {
   for (int second = 0; second < 30; ++second) {
     const auto told = left.Update(0.05 + second * 0.95 / 30, (60 + second) * kSecond);
     told_once = told_once || told;
-    if (told) EXPECT_NEAR(static_cast<double>(*told), (30.0 - second) * kSecond, 1000) << second;
+    if (told) {
+      EXPECT_NEAR(static_cast<double>(*told), (30.0 - second) * kSecond, 1000) << second;
+    }
   }
   EXPECT_TRUE(told_once);
 }
