@@ -45,8 +45,8 @@ TEST_F(GlobTest, APatternIsAllThatItMatchesAlsoWhereAFileBearsItAsItsName) {
 
 TEST_F(GlobTest, EveryVerbTakesThem) {
   const std::string star = "/odd/a*b", one = "/odd/a\\*b";
-  EXPECT_EQ(Run({"head", "-c", "1", star}).out, "sx");
-  EXPECT_EQ(Run({"tail", "-c", "1", star}).out, "rx");
+  EXPECT_EQ(Run({"head", "-q", "-c", "1", star}).out, "sx");
+  EXPECT_EQ(Run({"tail", "-q", "-c", "1", star}).out, "rx");
   EXPECT_THAT(Run({"stat", star}).out, ::testing::AllOf(HasSubstr("/odd/a*b"), HasSubstr("/odd/axb")));
   EXPECT_THAT(Run({"du", star}).out, ::testing::AllOf(HasSubstr("/odd/a*b"), HasSubstr("/odd/axb")));
   EXPECT_EQ(Run({"chmod", "600", star}).status, 0);
@@ -128,9 +128,10 @@ TEST_F(GlobTest, CpCopiesFilesAndTrees) {
 TEST_F(GlobTest, HeadAndTailOfSeveral) {
   tree_->MakeFile("/long", std::string(2000, 'x') + "end");
   EXPECT_EQ(Run({"head", "/long"}).out, std::string(1024, 'x'));
-  EXPECT_EQ(Run({"head", "-c", "2", "/in/*/a.log"}).out, "a2a2");
+  EXPECT_EQ(Run({"head", "-c", "2", "/in/*/a.log"}).out, "==> /in/2024/a.log <==\na2\n==> /in/2025/a.log <==\na2");
+  EXPECT_EQ(Run({"head", "-q", "-c", "2", "/in/*/a.log"}).out, "a2a2");
   EXPECT_EQ(Run({"head", "-c", "1M", "/in/readme"}).out, "text");
-  EXPECT_EQ(Run({"tail", "-c", "2", "/long", "/in/readme"}).out, "ndxt");
+  EXPECT_EQ(Run({"tail", "-c", "2", "/long", "/in/readme"}).out, "==> /long <==\nnd\n==> /in/readme <==\nxt");
   Refuses(2, {"head", "-c", "lots", "/long"}, {"--bytes", "lots"});
   Refuses(2, {"tail", "-n", "two", "/long"}, {"--lines", "\"two\" is not a whole number from 0 to"});
   Refuses(2, {"tail", "-n", "2", "-c", "2", "/long"}, {"--bytes", "--lines"});

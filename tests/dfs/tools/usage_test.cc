@@ -60,7 +60,8 @@ TEST_F(UsageTest, MkdirMvRmSetrep) {
   EXPECT_EQ(tree_->Files(), (std::map<std::string, std::string>{{"/m/n/a", "1"}, {"/m/n/b", "2"}}));
   EXPECT_EQ(Run({"setrep", "2", "/m"}).status, 0);
   EXPECT_EQ(tree_->entries.at("/m/n/b").options.replication, 2u);
-  Refuses(1, {"rm", "/m"}, {"/m", "not empty"});
+  Refuses(1, {"rm", "/m"}, {"/m", "is a directory; -r removes it"});
+  Refuses(1, {"rm", "-d", "/m"}, {"/m", "not empty"});
   Refuses(1, {"rm", "/missing"}, {"/missing"});
   EXPECT_EQ(Run({"rm", "-f", "/missing"}).status, 0);
   EXPECT_EQ(Run({"rm", "-r", "/m", "/o"}).status, 0);
