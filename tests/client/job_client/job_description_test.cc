@@ -111,7 +111,8 @@ TEST_F(DescriptionTest, AJobIsPrepared) {
   const Result<Parameters> set = prepare(R"(echo '{"millrace_prepared":{"all":"'"$*"'","n":"'"$#"'"}}')");
   ASSERT_TRUE(set.ok()) << set.status().message();
   EXPECT_EQ(*set, (Parameters{{"all", "--millrace-prepare m:1 c 5s 4 a=b c -- /in /x y"}, {"n", "9"}}));
-  EXPECT_EQ(prepare("echo 'job: no input' >&2; exit 1").status().message(), "job: no input");
+  EXPECT_EQ(prepare("echo 'job: no input' >&2; exit 1").status().message(), "no input")
+      << "whoever reports it names the job";
   for (const char* body : {"true", "exit 3", "echo '{}'", R"(echo '{"millrace_prepared":{"n":1}}')"})
     EXPECT_FALSE(prepare(body).ok()) << body;
   EXPECT_NE(prepare("kill -SEGV $$").status().message().find("was killed by signal 11 while it looked at its input"),
@@ -128,7 +129,7 @@ TEST_F(DescriptionTest, ARefusedParameterIsTheLineThatTheJobPrinted) {
   const std::string job = Script("echo 'job: option \"x\": no such option' >&2; echo more >&2; exit 2");
   const Result<JobDescription> description = DescribeJob(job, {{"x", "1"}}, {});
   EXPECT_EQ(description.status().code(), StatusCode::kInvalid);
-  EXPECT_EQ(description.status().message(), "job: option \"x\": no such option");
+  EXPECT_EQ(description.status().message(), "option \"x\": no such option") << "whoever reports it names the job";
 }
 
 TEST_F(DescriptionTest, OtherProgramsAreNoJobs) {
