@@ -69,7 +69,7 @@ class PlaybooksTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_a_file_that_makes_sense_gets_as_far_as_the_cloud(self):
-        self.assertIn("127.0.0.1:1", self.cloud())
+        self.assertIn("Failed to describe volumes", self.cloud())  # the first thing that it asks EC2, which is not there
 
     def test_what_cloud_refuses(self):
         master = FILE["millrace_nodes"][0]
@@ -281,7 +281,7 @@ class PlaybooksTest(unittest.TestCase):
             if path.endswith((".yml", ".j2")):
                 with open(path, encoding="utf-8") as f:
                     used = {name for name in re.findall(r"\bmillrace_[a-z_]+\b", f.read()) if not name.endswith("_")}
-                self.assertLessEqual(used, names | derived, path)
+                self.assertLessEqual(used, names | derived | {"millrace_ssh_by"}, path)  # which is refused, with its name of today
 
     def test_the_collection_is_built_installed_and_run(self):
         version = re.search(r'kVersion\[?\]? *= *"([0-9.]+)', read("base", "version.h"))[1]
