@@ -146,10 +146,10 @@ Result<std::vector<std::string>> UsersOf(DfsClient& client, const std::string& u
 }
 
 // The master would remove a directory that is empty. Whoever forgot -r may mean another path, so the answer is that of
-// rm(1).
+// rm(1). Where one may not look, the master refuses the removal, and its audit log has it.
 Status IsNoDirectory(DfsClient& client, const std::string& path) {
-  MILLRACE_ASSIGN(const FileStatus info, client.Stat(path));
-  if (!info.directory) return Status::Ok();
+  const Result<FileStatus> info = client.Stat(path);
+  if (!info.ok() || !info->directory) return Status::Ok();
   return Invalid(Quote(path) + ": is a directory; -r removes it with everything in it, -d if it is empty");
 }
 

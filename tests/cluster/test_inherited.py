@@ -238,13 +238,13 @@ class WaitTest(Inherited):
         for name in ("worker0", "master"):
             with self.subTest(lost=name):
                 done = self.lose(1, name)
-                self.assertIn(f"the {name} ended with exit status 137", done.stderr)
+                self.assertIn(f"{name} ended with exit status 137", done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_a_cluster_that_has_workers_left_goes_on_and_says_what_it_lost(self):
         script = KILL.replace("signal.pause()", "os.execlp('millrace', 'millrace', 'fs', 'ls', '/')")
         done = self.lose(2, "worker1", rest=(sys.executable, "-c", script), status=0)
-        self.assertIn("the worker1 ended with exit status 137", done.stderr)
+        self.assertIn("worker1 ended with exit status 137", done.stderr)
         self.assertIn("1 worker goes on", done.stderr)
 
     def test_a_job_over_local_files_ends_with_its_cluster(self):

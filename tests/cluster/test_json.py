@@ -271,6 +271,16 @@ class JsonTest(unittest.TestCase):
             c.start_worker(2)
             c.run("fs", "put", "--replication", "2", "-", "/in", input=words(1, 1000))
             self.ask("node list", of=c)
+            c.run("master", "backup", c.path("backup"))
+            self.ask("cluster status", of=c)
+            for copied, status in (("true", 0), ("false", 1)):
+                c.run("master", "backup", "--copy", copied, c.path("backup"), status=status)
+                self.ask("cluster status", of=c)
+            for reason in ([], ["--reason", "new kernel"]):
+                c.run("node", "maintenance", "3", "--for", "30m", *reason)
+                self.ask("node list", of=c)
+                self.ask("cluster status", of=c, status=None)
+            c.run("node", "maintenance", "3", "--end")
             service.tell(120)
             await_line(c.path("master.log"), b"its machine will be taken away in ")
             self.ask("node list", of=c)
