@@ -75,7 +75,7 @@ class VerbsTest(unittest.TestCase):
 
     def test_logs_are_searched(self):
         crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
-        job = self.cluster.run("run", crash, "/text", "-o", "/searched", "-D", "crash.how=exit", "-D", "job.max_attempts=2", "--detach")[0].split()[-1].decode()
+        job = self.cluster.run("run", crash, "/text", "-o", "/searched", "-D", "crash.how=exit", "-D", "job.max_attempts=2", "-D", "job.speculation=false", "--detach")[0].split()[-1].decode()
         self.cluster.run("job", "wait", job, status=1)
         attempts = [attempt["attempt"] for attempt in json.loads(self.ask("job", "tasks", job, "--json")) if attempt["state"] == "failed"]
         found = self.ask("job", "logs", job, "--failed", "--grep", "about to end by e.it$").decode().splitlines()
@@ -83,7 +83,7 @@ class VerbsTest(unittest.TestCase):
         self.assertTrue(all(line.split(": ", 1)[1].endswith("about to end by exit") for line in found), found)
         one = attempts[0].split(".", 1)[1]
         self.assertEqual(self.ask("job", "logs", job, one, "--grep", "about to end").decode().splitlines(), [line for line in found if line.startswith(attempts[0] + ":")])
-        self.assertEqual(self.cluster.run("job", "logs", job, "--grep", "is never said", status=1), (b"", b""))
+        self.assertEqual(self.cluster.run("job", "logs", job, "--failed", "--grep", "is never said", status=1), (b"", b""))
         self.assertEqual(self.cluster.run("job", "logs", job, one, "--grep", "is never said", status=1), (b"", b""))
         _, error = self.cluster.run("job", "logs", job, "--grep", "a(", status=2)
         self.assertIn(b"--grep", error)
