@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/console/json_output.h"
+#include "base/program.h"
 #include "client/cli/history_json.h"
 #include "schedulers/events/event_text.h"
 
@@ -44,7 +45,10 @@ void Print() {
 }  // namespace
 
 int main() {
-  Print();
-  for (const auto mark : {sched::JournalMark::kWoken, sched::JournalMark::kRestart})
-    std::cout << console::Dump(cli::HistoryJson(1, sched::FormatMark(kTime, mark))) << "\n";
+  return millrace::RunProgram("history_doc", [] {
+    Print();
+    for (const auto mark : {sched::JournalMark::kWoken, sched::JournalMark::kRestart})
+      std::cout << console::Dump(cli::HistoryJson(1, sched::FormatMark(kTime, mark))) << "\n";
+    return 0;
+  });
 }
