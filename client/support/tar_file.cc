@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/support/tar_file.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <numeric>
 #include <string_view>
 
 #include "base/check.h"
+#include "base/gzip.h"
 #include "base/text.h"
 
 namespace millrace::support {
 namespace {
 
 constexpr std::size_t kBlock = 512;
-
-std::string Compressed(std::string_view bytes) {
-  constexpr int kGzip = 16;  // added to the size of the window: a header and an end as gzip has them
-  z_stream stream{};
-  const int begun = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY);
-  MILLRACE_CHECK(begun == Z_OK, "zlib");
-  std::string out(deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int deflated = deflate(&stream, Z_FINISH);
-  MILLRACE_CHECK(deflated == Z_STREAM_END, std::to_string(deflated));
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 // A field of the header: octal digits and a NUL.
 void PutOctal(std::string* header, std::size_t at, int digits, std::uint64_t value) {
@@ -68,7 +50,7 @@ std::string TarGz(const std::vector<ArchivedFile>& files, Micros when) {
     tar.append((kBlock - file.bytes.size() % kBlock) % kBlock, '\0');
   }
   tar.append(2 * kBlock, '\0');
-  return Compressed(tar);
+  return Gzip(tar);
 }
 
 }  // namespace millrace::support

@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/report/report.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/gzip.h"
 #include "base/local_place.h"
 #include "base/tls/sha256.h"
 #include "lab/report/page.h"
 
 namespace millrace::report {
 namespace {
-
-constexpr int kGzip = 16;  // added to the bits of the window, it asks for the header and checksum of gzip
-
-std::string Gzip(std::string_view text) {
-  z_stream stream = {};
-  MILLRACE_CHECK(
-      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK,
-      "zlib");
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int deflated = deflate(&stream, Z_FINISH);
-  MILLRACE_CHECK(deflated == Z_STREAM_END, std::to_string(deflated));
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 std::string Base64(std::string_view bytes) {
   constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
