@@ -320,7 +320,7 @@ class SubmitTest(CommandTest):
         os.remove(self.path("leave"))
         with open(self.path("jobs", "1"), encoding="utf-8") as f:
             about = json.load(f)
-        self.assertIsNone(about["ended"])
+        self.assertIsNone(about["ended_at"])
         for pid in self.waiting():
             os.kill(pid, signal.SIGINT)
         self.wait_for("files", gone=".uploads-")
@@ -787,7 +787,7 @@ class IdleTest(unittest.TestCase):
                 f.write("""#!/bin/sh
 case "$*" in
   "--tls x cluster status --json") echo '{"jobs":{"running":1,"waiting":2},"files":{"files":3},"blocks":{"blocks":4},"disks":{"used":5}}'; exit 4;;
-  "--tls x job list --last 1 --json") echo '[{"job":7,"state":"running","ended":null,"maps":{}}]';;
+  "--tls x job list --last 1 --json") echo '[{"job":7,"state":"running","ended_at":null,"maps":{}}]';;
   *) exit 2;;
 esac
 """)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/cluster submit over real daemons: only ssh and Ansible are stand-ins (stand_ins), so that the other side's text runs here."""
 
+import importlib.util
 import json
 import os
 import pty
@@ -106,6 +107,16 @@ class LiveTest(unittest.TestCase):
             process.kill()
             process.wait()
             os.close(master)
+
+    def test_the_look_for_use_understands_what_the_master_says(self):
+        made = importlib.util.spec_from_file_location("idle", os.path.join(ROOT, "deploy", "ansible", "roles", "idle", "files", "idle.py"))
+        idle = importlib.util.module_from_spec(made)
+        made.loader.exec_module(idle)
+        self.write("here/text", "x\n")
+        self.submit("wordcount", "text", "-o", "/looked")
+        seen = idle.look([cluster.MILLRACE, "--master", self.cluster.address])
+        self.assertEqual(seen.live, 0)
+        self.assertEqual(seen.mark["job"][0][1], "succeeded")
 
     def test_ctrl_c_asks_and_kills(self):
         self.write("here/text", "x\n")

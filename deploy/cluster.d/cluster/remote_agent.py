@@ -318,7 +318,7 @@ class Run:
             return done.returncode != 0 or json.loads(done.stdout) != []
         done = subprocess.run([MILLRACE, "job", "status", "--json", str(self.job)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         try:
-            return done.returncode != 0 or json.loads(done.stdout)["ended"] is None
+            return done.returncode != 0 or json.loads(done.stdout)["ended_at"] is None
         except (ValueError, KeyError):
             return True
 

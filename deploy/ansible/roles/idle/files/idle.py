@@ -119,7 +119,7 @@ def look(ask):
     status, last = asked(ask, "cluster", "status"), asked(ask, "job", "list", "--last", "1")
     try:
         live = status["jobs"]["running"] + status["jobs"]["waiting"]
-        mark = {"job": [[one["job"], one["state"], one["ended"]] for one in last], "files": status["files"], "blocks": status["blocks"]["blocks"],
+        mark = {"job": [[one["job"], one["state"], one["ended_at"]] for one in last], "files": status["files"], "blocks": status["blocks"]["blocks"],
                 "used": status["disks"]["used"], "terminals": terminals()}
     except (KeyError, TypeError):
         return Seen(boot, uptime)
