@@ -8,15 +8,20 @@ amazon.aws.ec2_vol_info expects it.
 import sys
 
 from moto.ec2.models.elastic_block_store import Volume
-from moto.server import main
-
-made = Volume.__init__
 
 
-def make(self, *arguments, **options):
-    made(self, *arguments, **options)
-    self.snapshot_id = self.snapshot_id or ""
+def mend():
+    """Volumes without a snapshot have an empty snapshotId from now on."""
+    made = Volume.__init__
+
+    def make(self, *arguments, **options):
+        made(self, *arguments, **options)
+        self.snapshot_id = self.snapshot_id or ""
+
+    Volume.__init__ = make
 
 
-Volume.__init__ = make
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    from moto.server import main
+    mend()
+    sys.exit(main(sys.argv[1:]))

@@ -42,6 +42,8 @@ class CloudNetworkTest(unittest.TestCase):
         from moto.server import ThreadedMotoServer
 
         import cloud_policy
+        import moto_server
+        moto_server.mend()
         cls.moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         cls.moto.start()
         host, port = cls.moto.get_host_and_port()
