@@ -70,7 +70,8 @@ int RunFind(const Args& args, const FsContext& context) {
   arguments.Text("--type", &words.type, "f for files, d for directories");
   arguments.Text("--size", &words.size,
                  "N units of 512 bytes, or of c (bytes), k, M, G, rounded up; +N more, -N less than that");
-  arguments.Text("--mtime", &words.mtime, "modified N days ago, rounded down; +N earlier, -N later");
+  arguments.Text("--mtime", &words.mtime,
+                 "modified N days ago by the clock of this machine, rounded down; +N earlier, -N later");
   arguments.Text("--mmin", &words.mmin, "the same in minutes");
   arguments.Text("--user", &words.user, "owned by this user");
   arguments.Text("--group", &words.group, "of this group");

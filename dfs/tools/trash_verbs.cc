@@ -236,7 +236,8 @@ int RunTrash(const Args& args, const FsContext& context) {
                                "Lists what is in the trash, with the space that it takes, or empties it.");
   arguments.Example("--empty --older-than 24h");
   arguments.Flag("--empty", &empty, "remove for good what is in the trash");
-  arguments.Text("--older-than", &older_than, "with --empty: only what was removed longer ago than this, as in 24h");
+  arguments.Text("--older-than", &older_than,
+                 "with --empty: only what was removed longer ago than this, as in 24h, by the clock of this machine");
   arguments.Text("--user", &user, "the trash of this user; for administrators");
   arguments.Flag("--all", &all, "the trash of all users; for administrators");
   arguments.Flag("--json", &json, "print JSON");
