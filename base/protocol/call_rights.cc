@@ -153,6 +153,7 @@ CallRights::CallRights() {
       {"deletions", kClient, Besides::kPath},
       {"setQuota", kClient, Besides::kAdministrator},
       {"quotas", kClient, Besides::kPath},
+      {"time", kClient},
   });
   table.Add<dfs::wire::FileLease>({
       {"addBlock", kWriters, Besides::kLease},

@@ -157,6 +157,11 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> time(TimeContext context) override {
+    context.getResults().setNow(master_.clock.Now());
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> setQuota(SetQuotaContext context) override {
     const auto params = context.getParams();
     const std::string user = ToString(params.getUser());

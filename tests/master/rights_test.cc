@@ -163,6 +163,7 @@ const std::map<std::string, Ask>& Asks() {
       {"NameService.deletions", of_anns_trash},
       {"NameService.setQuota", nothing},
       {"NameService.quotas", path("/private/file")},
+      {"NameService.time", nothing},
       {"FileLease.addBlock", nothing},
       {"FileLease.dropBlock", nothing},
       {"FileLease.complete", nothing},
