@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/address.h"
 #include "base/file.h"
@@ -60,7 +61,7 @@ Status PutFile(const std::string& path, std::string_view text, int mode, bool re
     if (error == EEXIST) return Exists(path + " is there already");
     return FromErrno(error, "write " + Quote(path));
   }
-  return SyncDirectory(path.substr(0, path.rfind('/')));
+  return SyncDirectory(std::filesystem::path(path).parent_path().string());
 }
 
 Result<std::string> ReadKeyFile(const std::string& path) {

@@ -133,7 +133,8 @@ int RunWords(Invocation defaults, const Words& words, const std::vector<Verb>& m
   // Programs that commands start, such as jobs, find it there.
   if (!defaults.tls.empty()) ::setenv(tls::kTlsEnvironment, defaults.tls.c_str(), 1);
   const int status = RunVerb(defaults, "", AllVerbs(more), *rest);
-  if (!rest->empty() && AsksForHelp((*rest)[0])) console::Printer(defaults.console) << kGlobalOptions;
+  if (status == kDone && !rest->empty() && AsksForHelp((*rest)[0]))
+    console::Printer(defaults.console) << kGlobalOptions;
   return status;
 }
 

@@ -45,7 +45,7 @@ std::string TextOf(const Filled& filled) {
 
 std::vector<ClusterNote> NotesOf(const dfs::Use& trash, const std::vector<dfs::QuotaState>& quotas) {
   std::vector<ClusterNote> notes;
-  if (trash.entries > 0) {
+  if (trash.bytes > 0) {  // not by the entries: a user's own directory in the trash stays when it is empty
     notes.push_back({"trash", FormatBytes(trash.bytes) + " with replicas wait in the trash for their removal; " +
                                   "`millrace fs trash --all` lists them"});
   }

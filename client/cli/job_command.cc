@@ -49,7 +49,15 @@ Result<std::vector<JobId>> ReadJobs(const Words& words) {
   return jobs;
 }
 
+// A lost job is known by its number, and by what the audit log has of it.
+std::string LostDetails(const JobStatus& status) {
+  return ToText(status.job) + (status.name.empty() ? "" : " " + Quote(status.name)) +
+         (status.owner.empty() ? "" : " of " + Printable(status.owner)) + ": lost, " + Printable(status.reason) + "\n" +
+         (status.output.empty() ? "" : "  output " + Quote(status.output) + "\n");
+}
+
 std::string Details(const JobStatus& status) {
+  if (status.state == JobState::kLost) return LostDetails(status);
   const bool ended = Ended(status.state);
   std::string text = ToText(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
                      std::string(ToString(status.state)) + (ended ? " in " + FormatDuration(TimeOf(status)) : "") +

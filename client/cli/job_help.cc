@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/console/json_output.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "client/cli/find.h"
@@ -51,9 +52,12 @@ int ExplainJob(const Invocation& invocation, const std::string& job) {
   return kDone;
 }
 
-int ListBundledJobs(const Invocation& invocation) {
-  const Result<Words> names = ListDirectory(invocation.directory());
+int ListBundledJobs(const Invocation& invocation, bool json) {
+  Result<Words> names = ListDirectory(invocation.directory());
   if (!names.ok()) return invocation.Fail("run --list", names.status());
+  std::ranges::sort(*names);
+  console::Printer out(invocation.console);
+  console::JsonList list(out);
   std::vector<Words> rows{{"JOB", "OPTIONS OF ITS OWN (-D NAME=VALUE)"}};
   for (const std::string& name : *names) {
     if (name.starts_with("millrace")) continue;
@@ -61,15 +65,21 @@ int ListBundledJobs(const Invocation& invocation) {
     if (!executable.ok()) continue;
     const Result<std::vector<job::JobOption>> options = job::OptionsOfJob(*executable, {});
     if (!options.ok()) continue;  // a program, but no job
-    std::string own;
+    Words own;
     for (const job::JobOption& option : *options) {
-      if (!option.of_engine) own += (own.empty() ? "" : ", ") + Printable(option.name);
+      if (!option.of_engine) own.push_back(Printable(option.name));
     }
-    rows.push_back({name, own});
+    nlohmann::ordered_json entry;
+    console::SetBytes(entry, "name", name);
+    entry["options"] = own;
+    if (json) list.Add(entry);
+    rows.push_back({name, Joined(own, ", ")});
   }
-  std::sort(rows.begin() + 1, rows.end());
-  console::Printer(invocation.console) << FormatTable(rows)
-                                       << "`millrace run JOB --help` explains the options of one.\n";
+  if (json) {
+    list.Close();
+  } else {
+    out << FormatTable(rows) << "`millrace run JOB --help` explains the options of one.\n";
+  }
   return kDone;
 }
 

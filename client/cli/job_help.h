@@ -21,7 +21,8 @@ namespace millrace::cli {
 // Prints the job's options after the help of `run`, and returns the exit status. Requires: JobToExplain returned `job`.
 [[nodiscard]] int ExplainJob(const Invocation& invocation, const std::string& job);
 
-// Prints the jobs that lie beside the program, each with the options that it declares, and returns the exit status.
-[[nodiscard]] int ListBundledJobs(const Invocation& invocation);
+// Prints the jobs that lie beside the program, each with the options that it declares, as a table or as JSON, and
+// returns the exit status.
+[[nodiscard]] int ListBundledJobs(const Invocation& invocation, bool json);
 
 }  // namespace millrace::cli

@@ -272,7 +272,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   CLI::Option* const detach =
       arguments.options().add_flag("--detach", options->detach, "print the job's number and do not wait for it");
   if (verb == "local run") detach->group("");  // it is refused with a reason
-  arguments.Flag("--json", &options->json, "print the job's final state as JSON");
+  arguments.Flag("--json", &options->json, "print the job's final state, or with --list the jobs, as JSON");
   bool list = false;
   if (verb == "run") arguments.Flag("--list", &list, "list the bundled jobs and their options, and do nothing else");
   if (verb == "local run") {
@@ -290,7 +290,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
     const std::optional<std::string> job = JobToExplain(args, invocation.directory());
     return *status == kDone && job ? ExplainJob(invocation, *job) : *status;
   }
-  if (list) return ListBundledJobs(invocation);
+  if (list) return ListBundledJobs(invocation, options->json);
   if (arguments.operands().empty()) {
     const std::string listed = verb == "run" ? "; `millrace run --list` lists the bundled ones" : "";
     return invocation.Fail(

@@ -75,7 +75,9 @@ Result<std::string> AskForDescription(const std::string& executable, const std::
   Result<Captured> captured = RunCaptured(argv, limits);
   if (!captured.ok()) return NoJob(executable, captured.status().message());
   const std::string_view error(captured->error);
-  if (captured->exit_status == kWrongUsage && !error.empty()) return Invalid(FirstLine(executable, error));
+  // A job that is used wrongly ends by this status. So do other programs, which do not know the option.
+  if (captured->exit_status == kWrongUsage && !error.empty() && error.find(argv[1]) == error.npos)
+    return Invalid(FirstLine(executable, error));
   MILLRACE_TRY(CheckLoaded(executable, *captured));
   if (captured->exit_status != 0) {
     return NoJob(executable,

@@ -14,6 +14,7 @@
 
 #include "base/console/arguments.h"
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/release.h"
 #include "base/text.h"
 #include "base/tls/certificates.h"
@@ -72,7 +73,9 @@ class Collection {
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
       const std::string_view text = *variable;
       const std::size_t equals = std::min(text.find('='), text.size());
-      if (NamesASecret(text.substr(0, equals))) redactor_.Hide(text.substr(std::min(equals + 1, text.size())));
+      const std::string_view name = text.substr(0, equals);
+      if (name == "PWD" || name == "OLDPWD") continue;  // the shell's directories, which logs and settings name
+      if (NamesASecret(name)) redactor_.Hide(text.substr(std::min(equals + 1, text.size())));
     }
     if (const std::string key = tls::TlsFilesIn(invocation.tls).key; !key.empty()) {
       if (const Result<std::string> text = ReadWholeFile(key); text.ok()) redactor_.Hide(*text);
@@ -148,10 +151,12 @@ Result<std::string> Events(job::JobClient client) {
   for (auto job = all.rbegin(); job != all.rend() && jobs.size() <= kMostJobs; ++job) jobs.push_back(job->job);
   std::map<std::uint64_t, std::string> lines;
   for (const JobId job : jobs) {
-    MILLRACE_TRY(client.History(job, [&lines](std::uint64_t number, const std::string& line) {
+    const Status read = client.History(job, [&lines](std::uint64_t number, const std::string& line) {
       lines[number] = line;
       if (lines.size() > kMostLines) lines.erase(lines.begin());
-    }));
+    });
+    // A job has no history if it is lost, or was forgotten after the list was made.
+    if (read.code() != StatusCode::kNotFound) MILLRACE_TRY(read);
   }
   std::string text;
   for (const auto& [number, line] : lines) text += std::to_string(number) + " " + line + "\n";
@@ -307,6 +312,11 @@ int SupportCommand(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Micros now = SystemClock().Now();
   const std::string file = output.empty() ? DefaultName(now) : output;
+  // A wrong place is told before any work is done for it.
+  if (const LocalKind there = LookAtLocal(file); there == LocalKind::kNothing || there == LocalKind::kDirectory) {
+    const Status place = LocalFile::Open(file, {.replace = true}).status();
+    if (!place.ok()) return invocation.Fail("support", place);
+  }
   Collection collection(invocation);
   const std::vector<Daemon> daemons = configs.empty() ? FindDaemons("/proc", kSettings) : DaemonsOf(configs);
   for (const Daemon& daemon : daemons) HideSecretsOf(daemon, &collection.redactor());

@@ -34,12 +34,16 @@ Json ToJson(const Health& health) {
           {"free", health.free}};
 }
 
+// The master lists no block that has too many replicas: one that has as many as it wants has them on nodes that are
+// being decommissioned or in maintenance.
 void Show(const UnhealthyBlock& block, bool awaiting, Printer& out) {
-  const char* state = block.live == 0             ? (awaiting ? "awaited   " : "missing   ")
-                      : block.live < block.wanted ? (block.live == 1 ? "single    " : "under     ")
-                                                  : "over      ";
+  const char* state = block.live == 0                       ? (awaiting ? "awaited   " : "missing   ")
+                      : block.live == 1 && block.wanted > 1 ? "single    "
+                                                            : "under     ";
   out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
-      << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size()) << "\n";
+      << " of " << std::to_string(block.wanted) << " replicas"
+      << (block.live < block.wanted ? "" : ", too few of them on nodes that stay in use") << ": "
+      << Quote(block.path, block.path.size()) << "\n";
 }
 
 void Show(const Health& health, Printer& out) {
@@ -76,6 +80,7 @@ std::string RiskOf(const Health& health) {
 
 Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out, std::string* risk) {
   const std::string prefix = below == "/" ? below : below + "/";
+  if (below != "/") MILLRACE_TRY(client.Stat(below).status());  // nothing is wrong below a path that is not there
   MILLRACE_ASSIGN(const Health health, client.GetHealth());
   Json json = ToJson(health);
   json["unhealthy"] = Json::array();
@@ -107,7 +112,7 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
   const std::string corrupt = std::to_string(health.corrupt_replicas) + " replicas are corrupt";
   if (health.missing == 0) return Corrupt(corrupt + "; they are replaced where there is a good one");
   return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " + corrupt +
-                 "; bring back the workers that hold them");
+                 "; bring back workers that are lost, and remove files whose replicas are all corrupt");
 }
 
 }  // namespace
@@ -122,12 +127,15 @@ int RunFsck(const Args& args, const FsContext& context) {
       "are corrupt, else 4 if blocks have a single replica whose files want more.");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 1)) return *status;
+  const Result<std::string> below = CanonicalPath(arguments.operands().empty() ? "/" : arguments.operands()[0]);
+  if (!below.ok()) {
+    console::SayError(context.console, "fs fsck", below.status());
+    return console::kWrongUsage;
+  }
   std::string risk;
   const int status = WithClient(context, "fsck", [&](DfsClient& client) -> Status {
-    MILLRACE_ASSIGN(const std::string below,
-                    CanonicalPath(arguments.operands().empty() ? "/" : arguments.operands()[0]));
     Printer out(context.console);
-    return Check(client, below, json, out, &risk);
+    return Check(client, *below, json, out, &risk);
   });
   if (status != console::kDone || risk.empty()) return status;
   console::SayError(context.console, "fs fsck", Unavailable(risk + "; bring back workers that are lost, or add some"));

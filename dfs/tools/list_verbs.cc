@@ -270,7 +270,7 @@ std::string Nodes(const LocatedBlock& block) {
     nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node.value) + " (" + Printable(place.host) + ", " +
              Printable(place.rack) + ")";
   }
-  return nodes.empty() ? "no live replica" : nodes;
+  return nodes.empty() ? "no live replica" : "on nodes " + nodes;
 }
 
 Json ToJson(const std::vector<LocatedBlock>& blocks) {
@@ -311,7 +311,7 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
   out << "blocks       " << std::to_string(blocks.size()) << "\n";
   for (const LocatedBlock& block : blocks) {
     out << "  " << BlockText(block.id) << " at " << std::to_string(block.offset) << ", " << FormatBytes(block.length)
-        << ", on nodes " << Nodes(block) << "\n";
+        << ", " << Nodes(block) << "\n";
   }
   return Status::Ok();
 }

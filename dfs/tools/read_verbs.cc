@@ -70,13 +70,15 @@ Status PrintLast(DfsClient& client, const std::string& path, const Part& part, c
 
 // Returns the words with "-20" as "--lines=20", as head and tail of coreutils take it.
 Args WithLineCounts(const Args& args) {
+  constexpr std::string_view kTakeValues[] = {"-n", "--lines", "-c", "--bytes"};
   Args out;
-  bool options = true;
+  bool options = true, value = false;
   for (const std::string& word : args) {
     options = options && word != "--";
     const bool count =
-        options && word.size() > 1 && word[0] == '-' && word.find_first_not_of("0123456789", 1) == word.npos;
+        options && !value && word.size() > 1 && word[0] == '-' && word.find_first_not_of("0123456789", 1) == word.npos;
     out.push_back(count ? "--lines=" + word.substr(1) : word);
+    value = std::ranges::find(kTakeValues, word) != std::end(kTakeValues);
   }
   return out;
 }

@@ -24,9 +24,12 @@ Writing RoomWatch::Look(const Room& room) {
 }
 
 std::string RoomWatch::Line() const {
+  const std::uint64_t wanted = reserve_ + margin_;
   return "the master's disk is full: " + directory_ + " has " + FormatBytes(room_.free) +
-         " free and the master wants " + FormatBytes(std::max(reserve_ + margin_, room_.needed)) +
-         " (master.reserved_bytes, and an eighth); it is read-only until there is room again";
+         " free and the master wants " +
+         (room_.needed > wanted ? FormatBytes(room_.needed) + " (to open its database for writing)"
+                                : FormatBytes(wanted) + " (master.reserved_bytes, and an eighth)") +
+         "; it is read-only until there is room again";
 }
 
 }  // namespace millrace::master

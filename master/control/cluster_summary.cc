@@ -118,6 +118,17 @@ ClusterSummary Summarize(const SummaryParts& master) {
   return summary;
 }
 
+namespace {
+
+std::uint32_t MaintainedHere(const ClusterSummary& summary) { return summary.maintained - summary.maintained_away; }
+
+// Whether nodes are here, but all of them are to go or in maintenance.
+bool NoneStays(const ClusterSummary& summary) {
+  return summary.live > 0 && summary.draining + MaintainedHere(summary) == summary.live;
+}
+
+}  // namespace
+
 std::vector<Notice> FaultsOf(const ClusterSummary& summary) {
   std::vector<Notice> faults;
   const auto add = [&faults](NoticeCode code, std::string line) { faults.push_back({code, std::move(line)}); };
@@ -128,21 +139,24 @@ std::vector<Notice> FaultsOf(const ClusterSummary& summary) {
     add(NoticeCode::kNoWorkers,
         "no worker is here: nothing can be read, written or run; start one, or look at its log");
   }
-  const std::uint32_t maintained_here = summary.maintained - summary.maintained_away;
-  if (summary.live > 0 && summary.draining + maintained_here == summary.live) {
+  if (NoneStays(summary)) {
     add(NoticeCode::kAllDraining,
         std::string("every live node is being decommissioned") +
-            (maintained_here > 0 ? ", in maintenance or leaves" : " or leaves") +
+            (MaintainedHere(summary) > 0 ? ", in maintenance or leaves" : " or leaves") +
             ": no task is launched; `millrace node recommission` puts back one that is not leaving");
   }
   if (summary.live > 0 && summary.map_slots == 0) {
     add(NoticeCode::kNoMapSlots, "no live node has a map slot: no job can run; raise worker.map_slots");
   }
   if (summary.blocks.missing > 0 && summary.awaiting.empty()) {
-    add(NoticeCode::kMissingBlocks, Count(summary.blocks.missing, "block has", "blocks have") +
-                                        " no replica: bring back the workers that are lost" +
-                                        (summary.maintained_away > 0 ? " or in maintenance" : "") +
-                                        "; `millrace fs fsck` lists the files");
+    const bool corrupt = summary.blocks.corrupt_replicas > 0;
+    const bool away = !corrupt || summary.lost + summary.maintained_away > 0;
+    add(NoticeCode::kMissingBlocks,
+        Count(summary.blocks.missing, "block has", "blocks have") + (corrupt ? " no good replica: " : " no replica: ") +
+            (away ? "bring back the workers that are lost" : "") +
+            (away && summary.maintained_away > 0 ? " or in maintenance" : "") + (away && corrupt ? ", or " : "") +
+            (corrupt ? "remove the files whose replicas are all corrupt, and make them again" : "") +
+            "; `millrace fs fsck` lists the files");
   }
   return faults;
 }
@@ -157,9 +171,11 @@ void WarnOfBlocks(const ClusterSummary& summary, std::vector<Notice>* warnings) 
                                           " corrupt; they are replaced where there is a good one");
   }
   if (blocks.under_replicated > 0) {
-    add(NoticeCode::kUnderReplicated, Count(blocks.under_replicated, "block has", "blocks have") +
-                                          " too few replicas; they are copied as fast as dfs.copies_per_node allows" +
-                                          (summary.full.empty() ? "" : ", to nodes that are not full"));
+    add(NoticeCode::kUnderReplicated,
+        Count(blocks.under_replicated, "block has", "blocks have") + " too few replicas; they are copied " +
+            (NoneStays(summary) ? "once a node that stays in use can take them"
+                                : "as fast as dfs.copies_per_node allows" +
+                                      std::string(summary.full.empty() ? "" : ", to nodes that are not full")));
   }
   if (blocks.short_of_nodes > 0) {
     add(NoticeCode::kShortOfNodes,
@@ -176,8 +192,9 @@ void WarnOfBlocks(const ClusterSummary& summary, std::vector<Notice>* warnings) 
 void WarnOfNodes(const ClusterSummary& summary, std::vector<Notice>* warnings) {
   const auto add = [warnings](NoticeCode code, std::string line) { warnings->push_back({code, std::move(line)}); };
   if (summary.lost > 0) {
-    add(NoticeCode::kNodeLost, Count(summary.lost, "node is", "nodes are") +
-                                   " lost: bring them back, or take them off the list with `millrace node forget`");
+    const std::string them = summary.lost == 1 ? "it" : "them";
+    add(NoticeCode::kNodeLost, Count(summary.lost, "node is", "nodes are") + " lost: bring " + them +
+                                   " back, or take " + them + " off the list with `millrace node forget`");
   }
   constexpr std::size_t kMostLeaving = 20;
   for (std::size_t i = 0; i < std::min(summary.leaving.size(), kMostLeaving); ++i)

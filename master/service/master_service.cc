@@ -274,6 +274,7 @@ class MasterServiceImpl : public wire::Master::Server {
         .then(
             [this, context, directory, on = AuditedPath(directory)](const BackupFacts& facts) mutable {
               Require(caller_->Audited("backUp", on, Status::Ok()));
+              master_.log->info("the database is backed up to {}", directory);
               auto results = context.getResults();
               results.setOperations(facts.operations);
               results.setBytes(facts.bytes);
@@ -283,8 +284,10 @@ class MasterServiceImpl : public wire::Master::Server {
               master_.backups.NoteMade(directory, facts, master_.clock.Wall(), &step.batch);
               return master_.steps.Finish(std::move(step));
             },
-            [this, on = AuditedPath(directory)](kj::Exception&& why) -> kj::Promise<void> {
-              Require(caller_->Audited("backUp", on, rpc::FromException(why)));
+            [this, directory, on = AuditedPath(directory)](kj::Exception&& why) -> kj::Promise<void> {
+              const Status failed = rpc::FromException(why);
+              master_.log->warn("the database is not backed up to {}: {}", directory, Printable(failed.message()));
+              Require(caller_->Audited("backUp", on, failed));
               return kj::READY_NOW;
             });
   }
@@ -305,7 +308,7 @@ class MasterServiceImpl : public wire::Master::Server {
     if (master_.back_up == nullptr) {
       return rpc::ToException(Invalid("this master has no database that can be backed up"));
     }
-    master_.log->info("the database is backed up to {}", directory);
+    master_.log->info("a backup of the database to {} begins", directory);
     return master_.back_up(directory, plan);
   }
 

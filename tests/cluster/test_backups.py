@@ -183,6 +183,9 @@ class BackupsTest(unittest.TestCase):
                 cluster.run("fs", "mkdir", f"/d{n}")
             _, error = cluster.run("master", "backup", backups, "--keep", "1", status=1)
             self.assertIn(b"No space left on device", error)
+            log = cluster.log("master")
+            self.assertEqual(log.count(f"the database is backed up to {backups}"), 1, "the second one failed")
+            self.assertIn(f"the database is not backed up to {backups}: ", log)
             self.verify(cluster, backups)
             cluster.run("fs", "mkdir", "/the-master-goes-on")
             disk.clear()
@@ -213,6 +216,18 @@ class BackupsTest(unittest.TestCase):
         out, _ = cluster.run("run", "sleep", "-o", f"/{name}", "-D", "input.maps=1", "--reducers", "0", "-D", f"sleep.map_time={time}", "--detach", *flags)
         return int(re.search(rb"(\d+)\s*$", out)[1])
 
+    def history_of_all_has(self, cluster, jobs):
+        """What reads the history of all jobs goes on without those that are lost, which have none."""
+        history = cluster.run("job", "history")[0].decode()
+        archive = cluster.path("support.tar.gz")
+        cluster.run("support", "-o", archive)
+        events = subprocess.run(["tar", "-xzOf", archive, "--wildcards", "*/events.txt"], check=True, capture_output=True, timeout=LIMIT_SECONDS).stdout.decode()
+        for job in jobs:
+            self.assertIn(f" JobSubmitted job=job{job} ", history)
+            self.assertIn(f" JobSubmitted job=job{job} ", events)
+        self.assertIn(f"The history has {len(jobs)} jobs".encode(), cluster.run("advise")[0])
+        cluster.run("history", "export", "-o", cluster.path("workload.toml"))
+
     def test_numbers_of_lost_jobs_are_never_given_again(self):
         with Cluster(workers=1, settings=FAST) as cluster:
             backups = cluster.path("backups")
@@ -234,7 +249,9 @@ class BackupsTest(unittest.TestCase):
             self.assertEqual(jobs[long]["state"], "lost")
             self.assertRegex(jobs[long]["reason"], "submitted after the backup of .* UTC, from which the database was restored, and is lost .worker 1,")
             self.assertIn(b" lost", cluster.run("job", "list")[0])
-            self.assertIn(b"submitted after the backup", cluster.run("job", "status", str(long))[0])
+            told = cluster.run("job", "status", str(long))[0]
+            self.assertRegex(told, rb"^job%d: lost, it was submitted after the backup .*\n$" % long)
+            self.assertIsNone(jobs[long]["submitted_at"])
             _, error = cluster.run("job", "wait", str(long), status=1)
             self.assertIn(b"lost: it was submitted after the backup", error)
             for lost in (long + 1, long + 2, 500_000):  # nothing is known of these
@@ -245,6 +262,7 @@ class BackupsTest(unittest.TestCase):
             self.assertIn(b"no such job", error)
             _, error = cluster.run("job", "kill", str(long), status=1)
             self.assertIn(b"it is lost", error)
+            self.history_of_all_has(cluster, [first, between])
 
             # The same backup again: what was given in between is not given again.
             again = self.submit(cluster, "again", "1h")
@@ -276,6 +294,8 @@ class BackupsTest(unittest.TestCase):
             self.assertEqual({number: job["state"] for number, job in jobs.items()}, {kept: "succeeded", ended: "lost"})
             self.assertIn("the audit log has its submission, at 2", jobs[ended]["reason"])
             self.assertEqual(jobs[ended]["name"], "of the night")
+            told = cluster.run("job", "status", str(ended))[0].decode()
+            self.assertRegex(told, rf"^job{ended} \"of the night\" of \S+: lost, it was submitted after the backup ")
 
 
 if __name__ == "__main__":

@@ -124,6 +124,7 @@ class JsonTest(unittest.TestCase):
         late = self.write("late.toml", WORKLOAD.replace("map_time = 4\n", "map_time = 4\ndeadline = 40\n"))
         self.ask("advise", "--workload", late, "--goal", "deadlines", "--scheduler", "edf", "--repeat", "8")
         self.ask("scheduler list")
+        self.ask("run --list")
 
     def certificates(self):
         self.ask("ca init", self.at("ca"))

@@ -91,6 +91,8 @@ class SupportTest(unittest.TestCase):
         with Cluster(workers=0) as cluster:
             _, error = cluster.run("support", "--config", "/none", "-o", "/nowhere/a.tar.gz", status=1)
             self.assertIn(b"/nowhere", error)
+            self.assertEqual(error.count(b"\n"), 1, "it is told before any work is done")
+            cluster.run("support", "--config", "/none", "-o", cluster.directory, status=1)
             cluster.run("support", "operand", status=2)
             # A link in its place is replaced, and what it leads to stays.
             with open(cluster.path("precious"), "w", encoding="utf-8") as f:
@@ -99,6 +101,20 @@ class SupportTest(unittest.TestCase):
             support(cluster, "--config", "/none")
             with open(cluster.path("precious"), encoding="utf-8") as f:
                 self.assertEqual(f.read(), "precious")
+
+    def test_by_default_it_is_written_here(self):
+        with Cluster(workers=0) as cluster:
+            os.mkdir(cluster.path("here"))
+            out, _ = cluster.run("support", "--config", "/none", cwd=cluster.path("here"))
+            self.assertEqual(os.listdir(cluster.path("here")), [out.decode().strip()])
+            cluster.run("support", "--config", "/none", "-o", "named.tar.gz", cwd=cluster.path("here"))
+            self.assertEqual(len(os.listdir(cluster.path("here"))), 2)
+
+    def test_the_directories_of_the_shell_are_no_secrets(self):
+        with Cluster(workers=0) as cluster:
+            master = config_of(cluster, "master.toml", ["[master]", f'directory = "{cluster.path("master")}"'])
+            files, _ = support(cluster, "--config", master, more={"PWD": cluster.directory, "OLDPWD": cluster.path("master"), "DB_PWD": "swordfish"})
+            self.assertIn(f'master.directory = {cluster.path("master")}'.encode(), files["master-1/settings.txt"])
 
     def test_no_secret_is_in_it(self):
         with SecureCluster(workers=1) as cluster:

@@ -238,6 +238,27 @@ class TerminalTest(unittest.TestCase):
 
     # Completion, in each shell that is installed.
 
+    def test_words_of_other_programs_get_a_hint(self):
+        """Those in the tables of coming-from.md, which says so."""
+        page = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "docs", "use", "coming-from.md")
+        with open(page, encoding="utf-8") as f:
+            rows = [line.split("|")[1] for line in f if line.startswith("| `")]
+        words = {command.split()[0] for row in rows for command in re.findall(r"`([a-z][a-z-]+ [^`]*|[a-z]+)`", row)}
+        words -= {"cat", "wait"}
+        self.assertLessEqual({"hdfs", "mapred", "yarn", "sbatch", "sacct", "scontrol", "kubectl", "spark-submit"}, words)
+        for word in sorted(words):
+            done = subprocess.run([MILLRACE, word], capture_output=True, text=True, timeout=LIMIT_SECONDS)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("did you mean millrace ", done.stderr)
+
+    def test_help_for_what_is_no_command_is_one_line(self):
+        for asked in (["help", "nothing"], ["help", "job", "nothing"]):
+            done = subprocess.run([MILLRACE, *asked], capture_output=True, text=True, timeout=LIMIT_SECONDS)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+        done = subprocess.run([MILLRACE, "help"], capture_output=True, text=True, timeout=LIMIT_SECONDS)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("Options before COMMAND:", done.stdout)
+
     def offers(self, shell, line):
         """What the shell itself offers at the end of the line."""
         if shutil.which(shell) is None:

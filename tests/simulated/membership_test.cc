@@ -29,6 +29,40 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
+std::string LineOf(const std::vector<Notice>& notices, const std::string& name) {
+  for (const Notice& notice : notices) {
+    if (notice.name() == name) return notice.line;
+  }
+  return "";
+}
+
+// What the lines advise can be done.
+TEST(MembershipTest, TheLinesOfBlocksSayWhatHelps) {
+  master::ClusterSummary summary;
+  summary.live = 3;
+  const auto missing = [&summary] { return LineOf(master::FaultsOf(summary), "missing-blocks"); };
+  const auto under = [&summary] { return LineOf(master::WarningsOf(summary), "under-replicated"); };
+  summary.blocks.missing = 1;
+  summary.lost = 1;
+  EXPECT_EQ(missing(),
+            "1 block has no replica: bring back the workers that are lost; `millrace fs fsck` lists the files");
+  EXPECT_THAT(LineOf(master::WarningsOf(summary), "node-lost"), HasSubstr("1 node is lost: bring it back, or take it"));
+  summary.blocks.corrupt_replicas = 2;
+  EXPECT_THAT(missing(), HasSubstr("1 block has no good replica: bring back the workers that are lost, or remove the "
+                                   "files whose replicas are all corrupt"));
+  summary.lost = 0;
+  EXPECT_THAT(missing(), HasSubstr("1 block has no good replica: remove the files whose replicas are all corrupt, and "
+                                   "make them again; "));
+  summary.blocks.under_replicated = 2;
+  EXPECT_THAT(under(), HasSubstr("2 blocks have too few replicas; they are copied as fast as dfs.copies_per_node"));
+  summary.maintained = 2;
+  EXPECT_THAT(under(), HasSubstr("as fast as dfs.copies_per_node allows"));
+  EXPECT_EQ(LineOf(master::FaultsOf(summary), "all-draining"), "");
+  summary.draining = 1;
+  EXPECT_THAT(under(), HasSubstr("2 blocks have too few replicas; they are copied once a node that stays in use can"));
+  EXPECT_THAT(LineOf(master::FaultsOf(summary), "all-draining"), HasSubstr("in maintenance or leaves"));
+}
+
 // Stopped, moved to another machine, swapped out: that nobody was heard meanwhile says nothing of the workers.
 TEST(MembershipTest, APauseOfTheMasterLosesNobody) {
   SimulatedOptions options;

@@ -39,6 +39,12 @@ TEST(ClusterNotesTest, TheTrashIsToldOf) {
                                             "fs trash --all` lists them"));
 }
 
+TEST(ClusterNotesTest, ATrashOfEmptyDirectoriesIsNotToldOf) {
+  dfs::Use trash;
+  trash.entries = 1;  // "/.trash/ann", which stays
+  EXPECT_THAT(Texts(trash, {}), IsEmpty());
+}
+
 TEST(ClusterNotesTest, TheFullestQuotasComeFirstAndFewOfThem) {
   dfs::QuotaState user;
   user.user = "ann";

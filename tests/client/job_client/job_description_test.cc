@@ -132,6 +132,14 @@ TEST_F(DescriptionTest, ARefusedParameterIsTheLineThatTheJobPrinted) {
   EXPECT_EQ(description.status().message(), "option \"x\": no such option") << "whoever reports it names the job";
 }
 
+TEST_F(DescriptionTest, AProgramThatDoesNotKnowTheOptionIsNoJob) {
+  const std::string other = Script("echo \"$0: unrecognized option '$1'\" >&2; exit 2");
+  const std::string message = DescribeJob(other, {}, {}).status().message();
+  EXPECT_NE(message.find(other), std::string::npos) << message;
+  EXPECT_NE(message.find("when asked for its description, it ended with exit status 2 and said"), std::string::npos)
+      << message;
+}
+
 TEST_F(DescriptionTest, OtherProgramsAreNoJobs) {
   for (const std::string body :
        {"true", "echo hello", "echo '{}'", "echo '[1]'", "echo '{\"millrace_job\":1}'", "exit 1", "kill -9 $$",

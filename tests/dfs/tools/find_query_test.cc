@@ -243,6 +243,8 @@ TEST_F(FindVerbTest, HeadAndTailCountAsCoreutilsDo) {
   EXPECT_EQ(Run({"tail", "-2", "/a"}).out, "2\n3\n");
   EXPECT_EQ(Run({"head", "-c", "3", "/a"}).out, "1\n2");
   EXPECT_EQ(Run({"tail", "-n1", "/a"}).out, "3\n");
+  Refuses(2, {"head", "-n", "-5", "/a"}, {"\"-5\" is not a whole number"});
+  Refuses(2, {"tail", "--bytes", "-5", "/a"}, {"\"-5\" is not a size"});
   Refuses(2, {"tail", "-f", "/a"}, {"does not grow", "job logs --follow"});
 }
 

@@ -104,6 +104,7 @@ TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
   tree_->health.missing = 1;
   tree_->unhealthy.push_back({.path = "/dd/gone", .block = 4, .length = 9, .live = 0, .wanted = 3});
   Refuses(1, {"fsck"}, {"1 blocks have no live replica"});
+  tree_->MakeFile("/d/thin", "");
   const Json json = Json::parse(Run({"fsck", "--json", "/d"}).out);
   EXPECT_EQ(json.at("healthy"), false);
   ASSERT_EQ(json.at("unhealthy").size(), 1u);  // "/dd" is not below "/d"
@@ -130,6 +131,28 @@ TEST_F(ListTest, FsckSaysThatBlocksHaveASingleReplicaByAStatusOfItsOwn) {
   Refuses(1, {"fsck"}, {"1 blocks have no live replica"});
   tree_->health = {.blocks = 10, .awaiting = "it waits for a:1", .single_replica = 3};
   EXPECT_EQ(Run({"fsck"}).status, 0) << "what the workers that are awaited have is not known yet";
+}
+
+TEST_F(ListTest, FsckOfAPathThatIsNotThereFindsNothingHealthy) {
+  tree_->health = {.blocks = 10, .live_workers = 2};
+  tree_->MakeFile("/d/thin", "");
+  EXPECT_EQ(Run({"fsck", "/d"}).status, 0);
+  EXPECT_EQ(Run({"fsck", "/d/thin"}).status, 0);
+  Refuses(1, {"fsck", "/e"}, {"fs fsck: \"/e\": no such file or directory"});
+  Refuses(2, {"fsck", "e"}, {"fs fsck: \"e\": a path of the file system begins with /"});
+}
+
+TEST_F(ListTest, FsckNamesNoBlockOverReplicatedWhoseReplicasAreOnNodesThatGo) {
+  tree_->health = {.blocks = 10, .under_replicated = 2, .live_workers = 3};
+  tree_->unhealthy = {{.path = "/d/two", .block = 4, .length = 9, .live = 2, .wanted = 2},
+                      {.path = "/d/one", .block = 5, .length = 9, .live = 1, .wanted = 1}};
+  const std::string out = Run({"fsck"}).out;
+  EXPECT_NE(
+      out.find("under     block 0000000000000004, 9 B, 2 of 2 replicas, too few of them on nodes that stay in use"),
+      std::string::npos)
+      << out;
+  EXPECT_NE(out.find("under     block 0000000000000005, 9 B, 1 of 1 replicas, too few"), std::string::npos) << out;
+  EXPECT_EQ(out.find("over  "), std::string::npos) << out;
 }
 
 TEST_F(ListTest, NothingIsMissingWhileTheMasterWaitsForWorkers) {

@@ -39,10 +39,10 @@ TEST(RoomWatchTest, TheLineSaysWhereHowMuchAndWhatIsWanted) {
   RoomWatch watch("/var/millrace", 64 * kMiB);
   watch.Look({12 * kMiB, 0});
   EXPECT_THAT(watch.Line(), HasSubstr("the master's disk is full: /var/millrace has 12"));
-  EXPECT_THAT(watch.Line(), HasSubstr("wants 72"));
+  EXPECT_THAT(watch.Line(), HasSubstr("wants 72 MiB (master.reserved_bytes, and an eighth)"));
   EXPECT_THAT(watch.Line(), HasSubstr("read-only until there is room again"));
   watch.Look({12 * kMiB, 80 * kMiB});
-  EXPECT_THAT(watch.Line(), HasSubstr("wants 80"));
+  EXPECT_THAT(watch.Line(), HasSubstr("wants 80 MiB (to open its database for writing)"));
 }
 
 }  // namespace
