@@ -58,6 +58,7 @@ constexpr std::string_view kShown[] = {
     "master.scheduler_file",
     "master.startup_grace",
     "spot.notice",
+    "spot.rebalance",
     "task.memory",
     "task.memory_limit",
     "task.start_timeout",

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -120,8 +121,9 @@ class CloudNetworkTest(unittest.TestCase):
                  ("describe_volumes", "Volumes", "VolumeId"), ("describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"), ("describe_nat_gateways", "NatGateways", "NatGatewayId"),
                  ("describe_addresses", "Addresses", "PublicIp"), ("describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"),
                  ("describe_spot_instance_requests", "SpotInstanceRequests", "SpotInstanceRequestId"), ("describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"))
-        # A NAT gateway has an interface that AWS makes.
+        # A NAT gateway and an endpoint have interfaces that AWS makes.
         theirs = {place.get("NetworkInterfaceId") for gateway in self.ec2.describe_nat_gateways()["NatGateways"] for place in gateway["NatGatewayAddresses"]}
+        theirs |= {interface for one in self.endpoints() for interface in one.get("NetworkInterfaceIds", [])}
         for call, kind, key in kinds:
             for one in getattr(self.ec2, call)()[kind]:
                 by_itself = (one.get("GroupName") == "default" or any(part.get("Main") for part in one.get("Associations", []) if isinstance(part, dict))
@@ -145,6 +147,9 @@ class CloudNetworkTest(unittest.TestCase):
                 lacking.append(profile["InstanceProfileName"])
         return lacking, seen
 
+    def endpoints(self):
+        return [one for one in self.ec2.describe_vpc_endpoints()["VpcEndpoints"] if one["State"] != "deleted"]
+
     before = frozenset()
 
     def gone(self):
@@ -155,6 +160,7 @@ class CloudNetworkTest(unittest.TestCase):
         for call, kind in (("describe_key_pairs", "KeyPairs"), ("describe_launch_templates", "LaunchTemplates"), ("describe_addresses", "Addresses")):
             self.assertEqual(getattr(self.ec2, call)()[kind], [], kind)
         self.assertEqual([one for one in self.ec2.describe_nat_gateways()["NatGateways"] if one["State"] != "deleted"], [])
+        self.assertEqual((self.endpoints(), self.ec2.describe_network_interfaces()["NetworkInterfaces"]), ([], []))
         self.assertEqual((self.iam.list_roles()["Roles"], self.iam.list_instance_profiles()["InstanceProfiles"]), ([], []))
 
     def again(self, *words, **settings):
@@ -228,7 +234,9 @@ class CloudNetworkTest(unittest.TestCase):
                          {"AmazonS3ReadOnlyAccess", "AmazonSSMManagedInstanceCore"})
         import base64
         data = base64.b64decode(self.made("RunInstances")[0]["UserData"]).decode()
-        self.assertIn("https://s3.eu-central-1.amazonaws.com/amazon-ssm-eu-central-1/latest/debian_$architecture/amazon-ssm-agent.deb", data)
+        self.assertIn("https://s3.eu-central-1.amazonaws.com/amazon-ssm-eu-central-1/latest/debian_$(dpkg --print-architecture)/amazon-ssm-agent.deb", data)
+        with open(os.path.join(playbooks.COLLECTION, "roles", "cloud", "files", "amazon-ssm-agent.asc"), encoding="utf-8") as f:
+            self.assertIn(f.read(), data)
         self.assertEqual(subprocess.run(["sh", "-n"], input=data, text=True, check=False).returncode, 0)
         host = self.inventory()["demo-near-2"]
         self.assertEqual(host["ansible_host"], self.instances()["demo-near-2"]["InstanceId"])
@@ -243,6 +251,79 @@ class CloudNetworkTest(unittest.TestCase):
         self.assertIn("There is a role millrace-demo already", re.sub(r"\s+", " ", self.play(status=2, **settings)))
         self.play("-e", "millrace_down=demo", book="cloud_down.yml", **settings)
         self.assertEqual([role["RoleName"] for role in self.iam.list_roles()["Roles"]], ["millrace-demo"])
+
+    def key_of_a_signer(self):
+        """The file of a public key whose private one lies here."""
+        self.gpg("--quick-gen-key", "Signer <signer@example.org>", "rsa2048", "sign", "1d")
+        path = os.path.join(self.place, "signer.asc")
+        self.gpg("--armor", "--output", path, "--export", "signer@example.org")
+        return path
+
+    def gpg(self, *words):
+        home = os.path.join(self.place, "gpg")
+        if not os.path.exists(home):
+            os.mkdir(home, 0o700)
+            self.addCleanup(subprocess.run, ["gpgconf", "--homedir", home, "--kill", "all"], check=False)
+        subprocess.run(["gpg", "--homedir", home, "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "", *words], check=True, stdin=subprocess.DEVNULL)
+
+    def first_start(self, data, content, signed):
+        """What dpkg is given by the first start of a machine, where the bucket has a package of this content and the signature of another."""
+        bucket, tools = os.path.join(self.place, "bucket"), os.path.join(self.place, "tools")
+        package = os.path.join(bucket, "latest", "debian_amd64", "amazon-ssm-agent.deb")
+        os.makedirs(os.path.dirname(package), exist_ok=True)
+        os.makedirs(tools, exist_ok=True)
+        with open(package, "w", encoding="utf-8") as f:
+            f.write(signed)
+        self.gpg("--yes", "--output", f"{package}.sig", "--detach-sign", package)
+        with open(package, "w", encoding="utf-8") as f:
+            f.write(content)
+        installed = os.path.join(self.place, "installed")
+        stand_ins = {"systemctl": "[ $1 != cat ]", "sleep": ":", "dpkg": f'if [ $1 = --install ]; then cat "$2" >{installed}; else echo amd64; fi'}
+        for name, text in stand_ins.items():
+            with open(os.path.join(tools, name), "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(os.path.join(tools, name), 0o755)
+        data, count = re.subn(r"https://s3\.[^/]*/[^/]*/", f"file://{bucket}/", data)
+        self.assertEqual(count, 1)
+        done = subprocess.run(["sh"], input=data, text=True, env={**os.environ, "PATH": tools + os.pathsep + os.environ["PATH"], "TMPDIR": self.place}, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        if not os.path.exists(installed):
+            return None, done.stdout
+        with open(installed, encoding="utf-8") as f:
+            text = f.read()
+        os.unlink(installed)
+        return text, done.stdout
+
+    def test_machines_that_reach_nothing_but_session_manager(self):
+        import base64
+        can_sign = all(shutil.which(name) for name in ("gpg", "gpgconf", "gpgv"))
+        settings = {"millrace_connect": "session-manager", "millrace_ssh_from": None, "millrace_outbound": "endpoints", "millrace_idle_after": "2h",
+                    **({"millrace_agent_key": self.key_of_a_signer()} if can_sign else {})}
+        self.play("--check", **settings)
+        self.assertEqual(self.endpoints(), [])
+        said = re.sub(r"\s+", " ", self.play(**settings))
+        self.assertIn("an unknown price for gp3, interface-endpoint, m6g.large, m6i.large", said)
+        subnets = {self.tags(one)["Name"]: one["SubnetId"] for one in self.ec2.describe_subnets()["Subnets"] if self.tags(one).get("millrace-cluster")}
+        group = next(one for one in self.ec2.describe_security_groups()["SecurityGroups"] if one["GroupName"] == "millrace-demo")
+        self.assertEqual({rule["FromPort"]: [pair["GroupId"] for pair in rule["UserIdGroupPairs"]] for rule in group["IpPermissions"]}, {port: [group["GroupId"]] for port in (443, 7700, 7701)})
+        table = next(one for one in self.ec2.describe_route_tables()["RouteTables"] if self.tags(one).get("Name") == "millrace-demo")
+        self.assertEqual({one["ServiceName"].removeprefix(f"com.amazonaws.{REGION}."): (one["VpcEndpointType"], one.get("SubnetIds") or [], [about["GroupId"] for about in one.get("Groups", [])],
+                                                                                        one.get("RouteTableIds") or []) for one in self.endpoints()},
+                         {"s3": ("Gateway", [], [], [table["RouteTableId"]]),
+                          **{name: ("Interface", [subnets["millrace-demo-eu-central-1a"]], [group["GroupId"]], []) for name in ("ssm", "ssmmessages", "ec2messages", "ec2")}})
+        # Nothing else leads out.
+        self.assertEqual([route for route in table["Routes"] if route.get("GatewayId", "").startswith(("igw-", "nat-")) or route.get("NatGatewayId")], [])
+        self.assertEqual((self.ec2.describe_internet_gateways()["InternetGateways"], self.ec2.describe_nat_gateways()["NatGateways"]), ([], []))
+        self.assertEqual(self.untagged()[0], [])
+        self.again(**settings)
+        data = base64.b64decode(self.made("RunInstances")[0]["UserData"]).decode()
+        if can_sign:
+            self.assertEqual(self.first_start(data, "the agent", "the agent")[0], "the agent")
+            installed, said = self.first_start(data, "another agent", "the agent")
+            self.assertIsNone(installed)
+            self.assertIn("has no signature of the key in millrace_agent_key", said)
+        self.down(**settings)
 
     def spot(self, **changes):
         return [NODES[0], {"name": "far", "role": "worker", "zones": ["eu-central-1a", "eu-central-1b"], "types": ["m6i.xlarge", "m6g.xlarge"], "count": 3, "market": "spot",

@@ -583,7 +583,7 @@ class CloudTest(CommandTest):
         said = self.cluster("prices", cloud=True, environment={"AWS_ENDPOINT_URL_PRICING": address})
         with open(self.path("demo.prices.yml"), encoding="utf-8") as f:
             tables = yaml.safe_load(f)
-        self.assertEqual(tables, {"millrace_prices": {"m6i.large": 0.115, "m6i.xlarge": 0.23, "nat-gateway": 0.052, "public-ipv4": 0.005},
+        self.assertEqual(tables, {"millrace_prices": {"m6i.large": 0.115, "m6i.xlarge": 0.23, "nat-gateway": 0.052, "interface-endpoint": 0.012, "public-ipv4": 0.005},
                                   "millrace_volume_prices": {"gp3": 0.0952, "gp3-iops": 0.006, "gp3-throughput": 0.0476, "io2": 0.149, "io2-iops": 0.078}})
         self.assertIn("there is no price for m5.xlarge", said)
         self.assertEqual({fields["regionCode"] for _, fields in asked}, {"eu-central-1"})
@@ -826,7 +826,12 @@ class MoneyTest(unittest.TestCase):
         self.assertAlmostEqual(said["hour"] * 1000, expected - 4 * 5 + 50 + 5)
         # In a network that exists there is no gateway to pay for.
         self.assertAlmostEqual(self.ask(nodes, millrace_connect="private", millrace_vpc="vpc-1", **self.PRICES)["hour"] * 1000, expected - 4 * 5)
-        self.assertEqual(self.ask(nodes, millrace_connect="private", millrace_outbound="endpoints", **self.PRICES)["unknown"], ["interface-endpoint"])
+        # Three endpoints, and one more for machines that stop themselves.
+        ways = {"millrace_connect": "session-manager", "millrace_outbound": "endpoints"}
+        self.assertEqual(self.ask(nodes, **ways, **self.PRICES)["unknown"], ["interface-endpoint"])
+        prices = {**self.PRICES, "millrace_prices": {**self.PRICES["millrace_prices"], "interface-endpoint": 0.012}}
+        self.assertAlmostEqual(self.ask(nodes, **ways, **prices)["hour"] * 1000, expected - 4 * 5 + 3 * 12)
+        self.assertAlmostEqual(self.ask(nodes, millrace_idle_after="2h", **ways, **prices)["hour"] * 1000, expected - 4 * 5 + 4 * 12)
 
     def test_disks(self):
         prices = self.PRICES["millrace_volume_prices"]
@@ -883,9 +888,11 @@ class MoneyTest(unittest.TestCase):
         found = types.SimpleNamespace(
             instances=[{"InstanceType": "big", "State": {"Name": "running"}, "LaunchTime": when, "PublicIpAddress": "1.2.3.4"}, {"InstanceType": "big", "State": {"Name": "stopped"}, "LaunchTime": when}],
             volumes=[{"Size": 100, "VolumeType": "gp3", "Iops": 3000, "Throughput": 125, "CreateTime": when}, {"Size": 100, "VolumeType": "st1", "Iops": 7, "CreateTime": when}],
-            gateways=[{"CreateTime": when, "NatGatewayAddresses": [{}]}])
-        spent = spending.Spent(spending.parts_of(found, self.PRICES), at("2026-03-10T10:00:00"))
-        self.assertAlmostEqual(spent.since_launch * 1000, 10 * (1000 + 5 + 10 + 50 + 5))
+            gateways=[{"CreateTime": when, "NatGatewayAddresses": [{}]}],
+            endpoints=[{"VpcEndpointType": "Gateway", "CreationTimestamp": when, "SubnetIds": []}, {"VpcEndpointType": "Interface", "CreationTimestamp": when, "SubnetIds": ["a", "b"]}])
+        prices = {**self.PRICES, "millrace_prices": {**self.PRICES["millrace_prices"], "interface-endpoint": 0.012}}
+        spent = spending.Spent(spending.parts_of(found, prices), at("2026-03-10T10:00:00"))
+        self.assertAlmostEqual(spent.since_launch * 1000, 10 * (1000 + 5 + 10 + 50 + 5 + 2 * 12))
         self.assertEqual(spent.unknown, {"st1"})
 
     def test_the_bill(self):

@@ -36,20 +36,27 @@ class MetadataService:
                     self.answer(401)
                 elif self.path == "/latest/meta-data/spot/instance-action" and service.notice:
                     self.answer(200, service.notice)
+                elif self.path == "/latest/meta-data/events/recommendations/rebalance" and service.advice:
+                    self.answer(200, service.advice)
                 else:
                     self.answer(404)
 
             def log_message(self, *args):
                 pass
 
-        self.notice = None
+        self.notice = self.advice = None
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.setting = f"spot.notice=http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def time_in(self, seconds):
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+
     def tell(self, seconds):
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
-        self.notice = json.dumps({"action": "terminate", "time": at}).encode()
+        self.notice = json.dumps({"action": "terminate", "time": self.time_in(seconds)}).encode()
+
+    def recommend(self, seconds_ago):
+        self.advice = json.dumps({"noticeTime": self.time_in(-seconds_ago)}).encode()
 
     def stop(self):
         self.server.shutdown()
@@ -155,6 +162,23 @@ class SpotTest(unittest.TestCase):
             cluster.start_worker(5, settings=[self.service.setting])
             self.assertEqual(self.number(cluster, 5), number)
             self.assertEqual(state(), "alive")
+
+    def test_a_rebalance_recommendation_is_a_hint_and_drains_only_for_the_time_of_its_setting(self):
+        self.service.recommend(60)
+        with Cluster(workers=0, settings=FAST) as cluster:
+            # The second was told longer ago than its setting says, and the third not.
+            for n, settings in enumerate(([], ["spot.rebalance=30s"], ["spot.rebalance=1h"])):
+                cluster.start_worker(n, settings=[self.service.setting, *settings])
+            numbers = [self.number(cluster, n) for n in range(3)]
+            for n in range(3):
+                await_line(cluster.path(f"worker{n}.log"), b"a rebalance recommendation, which is no notice")
+            while self.nodes(cluster)[numbers[2]]["state"] != "leaving":
+                pass
+            self.assertEqual([self.nodes(cluster)[number]["state"] for number in numbers], ["alive", "alive", "leaving"])
+            self.assertRegex(cluster.run("node", "list")[0].decode(), r"leaving in 3\d\d\d s \(perhaps: a rebalance recommendation\)")
+            # A notice counts for what it is.
+            self.service.tell(100)
+            await_line(cluster.path("master.log"), b"(spot notice)")
 
     def test_a_wrong_setting_is_refused_and_a_service_that_is_not_there_is_none(self):
         with Cluster(workers=0, settings=FAST) as cluster:

@@ -16,26 +16,43 @@ namespace {
 constexpr Micros kPatience = 2 * kSecond;
 constexpr Micros kTokenLife = 6 * kHour;  // the longest that the service gives
 constexpr unsigned kOk = 200, kUnauthorized = 401, kNotFound = 404;
+constexpr std::size_t kMostShown = 200;
+
+// Returns a text of a JSON object; empty: it has none of that name, or is no object.
+std::string TextOf(const nlohmann::json& object, const char* key) {
+  if (!object.is_object()) return {};
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<Micros> ParseTime(const std::string& when) {
+  tm parts{};
+  const char* const end = ::strptime(when.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return static_cast<Micros>(::timegm(&parts)) * kSecond;
+}
 
 }  // namespace
 
 Result<SpotNotice> ParseSpotNotice(std::string_view json) {
-  constexpr std::size_t kMostShown = 200;
-  const Status bad = Corrupt("not a spot notice: " + Quote(json, kMostShown));
   const auto parsed = nlohmann::json::parse(json, nullptr, false);
-  if (!parsed.is_object()) return bad;
-  const auto text = [&parsed](const char* key) {
-    const auto found = parsed.find(key);
-    return found != parsed.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  SpotNotice notice;
-  notice.action = text("action");
-  const std::string when = text("time");
-  tm parts{};
-  const char* const end = ::strptime(when.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (notice.action.empty() || end == nullptr || *end != '\0') return bad;
-  notice.at = static_cast<Micros>(::timegm(&parts)) * kSecond;
-  return notice;
+  const std::string action = TextOf(parsed, "action");
+  const std::optional<Micros> at = ParseTime(TextOf(parsed, "time"));
+  if (action.empty() || !at) return Corrupt("not a spot notice: " + Quote(json, kMostShown));
+  return SpotNotice{action, *at};
+}
+
+Result<Micros> ParseRecommendation(std::string_view json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  const std::optional<Micros> at = ParseTime(TextOf(parsed, "noticeTime"));
+  if (!at) return Corrupt("not a rebalance recommendation: " + Quote(json, kMostShown));
+  return *at;
+}
+
+std::optional<SpotNotice> NoticeAt(const Outlook& outlook, Micros hold, Micros now) {
+  if (outlook.notice) return outlook.notice;
+  if (!outlook.recommended || now - *outlook.recommended >= hold) return std::nullopt;
+  return SpotNotice{kPerhaps, *outlook.recommended + hold};
 }
 
 Result<std::unique_ptr<MetadataService>> MetadataService::At(const std::string& url, const Clock& clock) {
@@ -55,24 +72,37 @@ Status MetadataService::RenewToken() {
   return Status::Ok();
 }
 
-Result<http::Answer> MetadataService::AskForAction() const {
-  http::Request request{.method = "GET", .target = "/latest/meta-data/spot/instance-action"};
+Result<http::Answer> MetadataService::GetOnce(const std::string& item) const {
+  http::Request request{.method = "GET", .target = "/latest/meta-data/" + item};
   request.headers.emplace_back("X-aws-ec2-metadata-token", token_);
   return http::Exchange(origin_, request, kPatience);
 }
 
-Result<std::optional<SpotNotice>> MetadataService::Ask() {
+Result<std::optional<std::string>> MetadataService::Get(const std::string& item) {
   if (token_.empty() || clock_.Now() >= token_until_) MILLRACE_TRY(RenewToken());
-  MILLRACE_ASSIGN(http::Answer answer, AskForAction());
+  MILLRACE_ASSIGN(http::Answer answer, GetOnce(item));
   if (answer.status == kUnauthorized) {  // the service was started again, or the clock was set
     MILLRACE_TRY(RenewToken());
-    MILLRACE_ASSIGN(answer, AskForAction());
+    MILLRACE_ASSIGN(answer, GetOnce(item));
   }
-  if (answer.status == kNotFound) return std::optional<SpotNotice>();
+  if (answer.status == kNotFound) return std::optional<std::string>();
   if (answer.status != kOk)
     return Unavailable("the metadata service answers with status " + std::to_string(answer.status));
-  MILLRACE_ASSIGN(SpotNotice notice, ParseSpotNotice(answer.body));
-  return std::optional(std::move(notice));
+  return std::optional(std::move(answer.body));
+}
+
+Result<Outlook> MetadataService::Ask() {
+  Outlook outlook;
+  MILLRACE_ASSIGN(const std::optional<std::string> action, Get("spot/instance-action"));
+  if (action) {
+    MILLRACE_ASSIGN(outlook.notice, ParseSpotNotice(*action));
+    return outlook;
+  }
+  MILLRACE_ASSIGN(const std::optional<std::string> advice, Get("events/recommendations/rebalance"));
+  if (advice) {
+    MILLRACE_ASSIGN(outlook.recommended, ParseRecommendation(*advice));
+  }
+  return outlook;
 }
 
 void NoticeWatch::Start() {
@@ -83,7 +113,7 @@ void NoticeWatch::Start() {
 kj::Promise<void> NoticeWatch::Cycle() {
   auto asked = kj::newPromiseAndFulfiller<void>();
   const auto tell = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(asked.fulfiller));
-  const auto answer = std::make_shared<Result<std::optional<SpotNotice>>>(std::optional<SpotNotice>());
+  const auto answer = std::make_shared<Result<Outlook>>(Outlook());
   background_.Run([answer, &source = source_] { *answer = source.Ask(); }, [tell] { (*tell)->fulfill(); });
   return asked.promise
       .then([this, answer] {
@@ -93,7 +123,18 @@ kj::Promise<void> NoticeWatch::Cycle() {
       .then([this] { return Cycle(); });
 }
 
-void NoticeWatch::Take(const Result<std::optional<SpotNotice>>& answer) {
+void NoticeWatch::TellRecommended(const Outlook& outlook) {
+  if (outlook.notice || outlook.recommended == recommended_) return;
+  recommended_ = outlook.recommended;
+  if (!recommended_) return;
+  log_->warn(
+      "EC2 recommended {} s ago to move work off this machine, since it is more likely than others to be taken "
+      "away (a rebalance recommendation, which is no notice); {}",
+      (clock_.Now() - *recommended_) / kSecond,
+      hold_ > 0 ? "it is drained for the time that spot.rebalance says" : "it goes on (spot.rebalance is 0)");
+}
+
+void NoticeWatch::Take(const Result<Outlook>& answer) {
   if (!answer.ok()) {
     if (!failing_) {
       log_->warn("it is not known whether this machine will be taken away (spot.notice): {}; asking again every {} s",
@@ -104,8 +145,10 @@ void NoticeWatch::Take(const Result<std::optional<SpotNotice>>& answer) {
   }
   if (failing_) log_->info("it is known again whether this machine will be taken away");
   failing_ = false;
-  if (*answer == known_) return;
-  known_ = *answer;
+  TellRecommended(*answer);
+  const std::optional<SpotNotice> notice = NoticeAt(*answer, hold_, clock_.Now());
+  if (notice == known_) return;
+  known_ = notice;
   changed_(known_);
 }
 

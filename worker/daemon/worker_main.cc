@@ -372,23 +372,30 @@ class SpotWatch {
     log->info("looking for a notice that this machine will be taken away at {}", url);
     auto changed = [&timer, &clock, &agent, log](const std::optional<SpotNotice>& notice) {
       if (!notice) {
-        log->info("this machine is not taken away after all: its notice was withdrawn");
+        log->info("this machine is not taken away after all: its notice was withdrawn, or its recommendation is old");
         return agent.Foretell(std::nullopt);
       }
       const Micros in = notice->at - clock.Now();
-      log->warn("this machine will be taken away in {} s (spot notice: {}); the master is told", in / kSecond,
-                notice->action);
-      agent.Foretell(Departure{timer.now() + in * kj::MICROSECONDS, "spot notice"});
+      const bool perhaps = notice->action == kPerhaps;
+      if (perhaps) {
+        log->warn("this machine is drained for {} s, as it may be taken away (spot.rebalance)", in / kSecond);
+      } else {
+        log->warn("this machine will be taken away in {} s (spot notice: {}); the master is told", in / kSecond,
+                  notice->action);
+      }
+      agent.Foretell(Departure{timer.now() + in * kj::MICROSECONDS,
+                               perhaps ? "perhaps: a rebalance recommendation" : "spot notice"});
     };
-    return std::unique_ptr<SpotWatch>(new SpotWatch(timer, mailbox, *std::move(service), std::move(changed), log));
+    return std::unique_ptr<SpotWatch>(
+        new SpotWatch(config, timer, clock, mailbox, *std::move(service), std::move(changed), log));
   }
 
  private:
-  SpotWatch(kj::Timer& timer, rpc::Mailbox& mailbox, std::unique_ptr<NoticeSource> source, NoticeWatch::Changed changed,
-            Log log)
+  SpotWatch(const WorkerConfig& config, kj::Timer& timer, const Clock& clock, rpc::Mailbox& mailbox,
+            std::unique_ptr<NoticeSource> source, NoticeWatch::Changed changed, Log log)
       : source_(std::move(source)),
         asking_(mailbox, "agent-notice"),
-        watch_(timer, asking_, *source_, std::move(changed), std::move(log)) {
+        watch_(timer, clock, asking_, *source_, config.spot_rebalance, std::move(changed), std::move(log)) {
     watch_.Start();
   }
 

@@ -56,3 +56,5 @@ class Found:
         self.volumes = list({one["VolumeId"]: one for one in volumes}.values())
         gateways = pages("list the NAT gateways", ec2, "describe_nat_gateways", "NatGateways", Filters=mine)
         self.gateways = [one for one in gateways if one["State"] in ("pending", "available")]
+        endpoints = pages("list the VPC endpoints", ec2, "describe_vpc_endpoints", "VpcEndpoints", Filters=mine)
+        self.endpoints = [one for one in endpoints if one["State"].lower() in ("pending", "available")]

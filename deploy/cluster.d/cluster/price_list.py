@@ -78,6 +78,9 @@ class PriceList:
         for attributes, (usd, unit) in self.find(productFamily="NAT Gateway"):
             if unit == "Hrs" and attributes.get("usagetype", "").endswith("NatGateway-Hours"):
                 found[price.NAT] = usd
+        for attributes, (usd, _) in self.find("AmazonVPC", productFamily="VpcEndpoint"):
+            if attributes.get("usagetype", "").endswith("VpcEndpoint-Hours"):
+                found[price.ENDPOINT] = usd
         for attributes, (usd, unit) in self.find("AmazonVPC", group="VPCPublicIPv4Address"):
             if attributes.get("usagetype", "").endswith("PublicIPv4:InUseAddress"):
                 found[price.ADDRESS] = usd

@@ -20,7 +20,7 @@ class Part:
 
 
 def parts_of(found, settings):
-    """Machines that run, their public addresses, volumes, and NAT gateways."""
+    """Machines that run, their public addresses, volumes, NAT gateways, and endpoints."""
     prices, volumes = settings.get("millrace_prices"), settings.get("millrace_volume_prices")
     parts = []
 
@@ -41,6 +41,10 @@ def parts_of(found, settings):
         add(price.NAT, one["CreateTime"])
         for _ in one.get("NatGatewayAddresses", []):
             add(price.ADDRESS, one["CreateTime"])
+    for one in found.endpoints:
+        # Those of S3 are free.
+        for _ in one.get("SubnetIds", []) if one["VpcEndpointType"] == "Interface" else []:
+            add(price.ENDPOINT, one["CreationTimestamp"])
     return parts
 
 

@@ -127,6 +127,9 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   options.Text("spot.notice", &config->spot_notice, "off",
                "where to look for a notice that EC2 takes this machine away: off, auto (the metadata service of the "
                "instance) or http://HOST:PORT");
+  options.Duration("spot.rebalance", &config->spot_rebalance, 0, 0, 24 * kHour,
+                   "for how long the worker is drained after EC2 has said that its machine is more likely than others "
+                   "to be taken away (a rebalance recommendation); 0: this is only logged");
   tls::DeclareTlsOptions(options, &config->tls);
   return options;
 }

@@ -60,6 +60,7 @@ struct WorkerConfig {
   std::uint64_t task_tmp = 0;
   std::int64_t task_processes = 0;
   std::string spot_notice;  // off, auto, or the URL of a metadata service (worker/daemon/notice_watch.h)
+  Micros spot_rebalance = 0;
 };
 
 // Declares every option of the worker, binds it to its field of `config`, and sets `config` to the defaults.

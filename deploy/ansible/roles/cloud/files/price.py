@@ -15,6 +15,8 @@ HOURS_A_MONTH = 730
 GP3_FREE_IOPS, GP3_FREE_THROUGHPUT = 3000, 125
 # The keys of millrace_prices besides the types of machines.
 NAT, ADDRESS, ENDPOINT = "nat-gateway", "public-ipv4", "interface-endpoint"
+# The interface endpoints of millrace_outbound: endpoints, in one zone, besides that of EC2 for machines that stop themselves. That of S3 is free.
+ENDPOINTS = 3
 
 
 class Sum:
@@ -103,8 +105,7 @@ def add_network(total, settings):
         if (settings.get("millrace_outbound") or "nat") == "nat":
             total.add([(NAT, price_of(prices, NAT)), (ADDRESS, price_of(prices, ADDRESS))])
         elif settings["millrace_outbound"] == "endpoints":
-            # How many there are is not known here.
-            total.unknown.add(ENDPOINT)
+            total.add([(ENDPOINT, price_of(prices, ENDPOINT))], ENDPOINTS + (1 if settings.get("millrace_idle_after") else 0))
     bastion = settings.get("millrace_bastion") or {}
     if bastion.get("make"):
         kind = bastion.get("type") or "t4g.nano"
@@ -165,7 +166,7 @@ def answer(asked):
     over = budget is not None and month > budget
     if budget is not None:
         text += f" The cluster is {share(month, budget, bool(whole.unknown))}{'' if not over else ', beyond it'}."
-    text += " By the tables millrace_prices and millrace_volume_prices; root disks, public addresses and a NAT gateway are in it, traffic is not in it."
+    text += " By the tables millrace_prices and millrace_volume_prices; root disks, public addresses and a NAT gateway or endpoints are in it, traffic is not in it."
     return {"text": text, "hour": new.hour, "whole_hour": whole.hour, "whole_month": month, "unknown": sorted(new.unknown), "over_budget": over}
 
 
