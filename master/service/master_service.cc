@@ -540,6 +540,7 @@ NameParts NamePartsOf(Control& control) {
                               .workers = control.workers(),
                               .open_files = control.open_files()};
   return {.config = control.config(),
+          .clock = control.clock(),
           .timer = control.seams().timer,
           .room = control.room(),
           .files = control.files(),

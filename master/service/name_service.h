@@ -10,6 +10,7 @@
 
 #include "base/protocol/name.capnp.h"
 #include "master/access/caller.h"
+#include "master/control/master_clock.h"
 #include "master/control/master_config.h"
 #include "master/control/replica_work.h"
 #include "master/service/file_lease.h"
@@ -19,6 +20,7 @@ namespace millrace::master {
 // The parts of the master that the calls about files use.
 struct NameParts {
   const MasterConfig& config;
+  const MasterClock& clock;
   kj::Timer& timer;
   const DiskRoom& room;
   FileSystem& files;
