@@ -75,6 +75,8 @@ interface NameService {
   quotas @24 (path :Data, user :Text, first :UInt32) -> (quotas :List(T.QuotaState), more :Bool);
   # Returns the quotas of the directory `path` and of those above it, or of `user`; all of them if both are empty, as far as the
   # caller may look at the directories, from number `first` on.
+  time @25 () -> (now :Int64);
+  # Returns the master's time, by which files are modified and removed, in microseconds since the epoch.
 }
 
 struct ReplicaName {

@@ -140,6 +140,16 @@ class DfsClientImpl final : public DfsClient {
     return retention;
   }
 
+  Result<Micros> Time() override {
+    Micros now = 0;
+    MILLRACE_TRY(Ask("ask for the time", [&](Names::Client names) {
+      return names.timeRequest().send().then(
+          [&now](capnp::Response<Names::TimeResults>&& response) { now = response.getNow(); },
+          [this](kj::Exception&& e) { TooOld(kj::mv(e), "does not tell its time", {}); });
+    }));
+    return now;
+  }
+
   Status SetQuota(std::string_view path, const std::string& user, std::optional<std::uint64_t> bytes,
                   std::optional<std::uint64_t> entries) override {
     return Ask("set the quota of " + (path.empty() ? "user " + Quote(user) : Quote(path)), [&](Names::Client names) {

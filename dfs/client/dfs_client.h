@@ -166,6 +166,8 @@ class DfsClient {
   // Calls `visit` for each deletion in the trash of `user` (of this user, if empty), by time, until it returns false.
   // Returns the time for which the master keeps them; 0 if it keeps no trash.
   virtual Result<Micros> ListTrash(const std::string& user, const std::function<bool(const Deletion&)>& visit) = 0;
+  // Returns the master's time, by which files are modified and removed.
+  virtual Result<Micros> Time() = 0;
   // Sets the parts that are given of the quota of the directory `path` or, if that is empty, of `user`.
   virtual Status SetQuota(std::string_view path, const std::string& user, std::optional<std::uint64_t> bytes,
                           std::optional<std::uint64_t> entries) = 0;

@@ -26,6 +26,7 @@ class FindQuery {
   [[nodiscard]] static Result<FindQuery> Parse(const FindWords& words);
   // Returns true if all tests hold. A directory counts as empty here: who asks for empty ones has to look into it.
   [[nodiscard]] bool Matches(const FileStatus& info, Micros now) const;
+  [[nodiscard]] bool asks_for_age() const { return days_.has_value() || minutes_.has_value(); }
   [[nodiscard]] bool asks_for_empty() const { return words_.empty; }
 
  private:

@@ -25,6 +25,12 @@ class Finder {
       : client_(client), query_(query), depths_(depths), show_(std::move(show)) {}
 
   Status Find(const std::string& path) {
+    if (query_.asks_for_age()) {
+      // A master of an earlier release does not tell its time.
+      const Result<Micros> now = client_.Time();
+      if (!now.ok() && now.status().code() != StatusCode::kUnsupported) return now.status();
+      now_ = now.ok() ? *now : SystemClock().Now();
+    }
     MILLRACE_ASSIGN(const FileStatus root, client_.Stat(path));
     return Visit(root, 0);
   }
@@ -49,7 +55,7 @@ class Finder {
   const FindQuery& query_;
   const Depths depths_;
   const Show show_;
-  const Micros now_ = SystemClock().Now();
+  Micros now_ = 0;  // if the query asks for ages
 };
 
 }  // namespace
@@ -71,7 +77,7 @@ int RunFind(const Args& args, const FsContext& context) {
   arguments.Text("--size", &words.size,
                  "N units of 512 bytes, or of c (bytes), k, M, G, rounded up; +N more, -N less than that");
   arguments.Text("--mtime", &words.mtime,
-                 "modified N days ago by the clock of this machine, rounded down; +N earlier, -N later");
+                 "modified N days ago by the master's clock, rounded down; +N earlier, -N later");
   arguments.Text("--mmin", &words.mmin, "the same in minutes");
   arguments.Text("--user", &words.user, "owned by this user");
   arguments.Text("--group", &words.group, "of this group");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
@@ -237,7 +236,7 @@ int RunTrash(const Args& args, const FsContext& context) {
   arguments.Example("--empty --older-than 24h");
   arguments.Flag("--empty", &empty, "remove for good what is in the trash");
   arguments.Text("--older-than", &older_than,
-                 "with --empty: only what was removed longer ago than this, as in 24h, by the clock of this machine");
+                 "with --empty: only what was removed longer ago than this, as in 24h, by the master's clock");
   arguments.Text("--user", &user, "the trash of this user; for administrators");
   arguments.Flag("--all", &all, "the trash of all users; for administrators");
   arguments.Flag("--json", &json, "print JSON");
@@ -259,7 +258,12 @@ int RunTrash(const Args& args, const FsContext& context) {
       return lister.Finish();
     }
     Use emptied;
-    const Micros before = older_than.empty() ? std::numeric_limits<Micros>::max() : SystemClock().Now() - *age;
+    // By another clock than that by which things were removed, more might go than was meant.
+    Micros before = std::numeric_limits<Micros>::max();
+    if (!older_than.empty()) {
+      MILLRACE_ASSIGN(const Micros now, client.Time());
+      before = now - *age;
+    }
     for (const std::string& one : users) MILLRACE_TRY(Empty(client, one, before, &emptied));
     Printer out(context.console);
     out << std::to_string(emptied.entries) + (emptied.entries == 1 ? " file or directory" : " files and directories") +

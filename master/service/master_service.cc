@@ -499,6 +499,7 @@ MasterParts MasterPartsOf(Control& control) {
                                     .age = control.age(),
                                     .watch = control.watch(),
                                     .workers = control.workers(),
+                                    .job_logs = control.job_logs(),
                                     .log = control.seams().log};
   return {.config = control.config(),
           .identity = control.identity(),
@@ -537,6 +538,7 @@ NameParts NamePartsOf(Control& control) {
                               .workers = control.workers(),
                               .open_files = control.open_files()};
   return {.config = control.config(),
+          .clock = control.clock(),
           .timer = control.seams().timer,
           .room = control.room(),
           .files = control.files(),
@@ -547,6 +549,7 @@ NameParts NamePartsOf(Control& control) {
           .steps = control.steps(),
           .workers = control.workers(),
           .replicas = control.replicas(),
+          .job_logs = control.job_logs(),
           .leases = leases};
 }
 

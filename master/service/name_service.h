@@ -10,6 +10,8 @@
 
 #include "base/protocol/name.capnp.h"
 #include "master/access/caller.h"
+#include "master/control/job_logs.h"
+#include "master/control/master_clock.h"
 #include "master/control/master_config.h"
 #include "master/control/replica_work.h"
 #include "master/service/file_lease.h"
@@ -19,6 +21,7 @@ namespace millrace::master {
 // The parts of the master that the calls about files use.
 struct NameParts {
   const MasterConfig& config;
+  const MasterClock& clock;
   kj::Timer& timer;
   const DiskRoom& room;
   FileSystem& files;
@@ -29,6 +32,7 @@ struct NameParts {
   Steps& steps;
   Workers& workers;
   ReplicaWork& replicas;
+  JobLogs& job_logs;
   FileLeaseParts leases;
 };
 

@@ -227,6 +227,10 @@ class FakeClient final : public DfsClient {
     }
     return tree_->trash_retention;
   }
+  Result<Micros> Time() override {
+    if (!tree_->now) return Unsupported("the master does not tell its time");
+    return *tree_->now;
+  }
   Status SetQuota(std::string_view path, const std::string& user, std::optional<std::uint64_t> bytes,
                   std::optional<std::uint64_t> entries) override {
     const auto same = [&](const QuotaState& state) { return state.directory == path && state.user == user; };

@@ -39,6 +39,7 @@ struct FakeTree {
   std::vector<UnhealthyBlock> unhealthy;
   Micros trash_retention = 72 * kHour;  // 0: there is no trash
   Micros trash_time = 0;                // of the last deletion; each is a microsecond after the one before
+  std::optional<Micros> now = 0;        // the master's time; none: it is of a release that does not tell it
   std::vector<Deletion> deletions;      // those of "somebody", by time
   std::vector<QuotaState> quotas;
   std::map<std::string, std::vector<CheckedReplica>> replicas;

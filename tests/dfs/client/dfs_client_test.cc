@@ -157,6 +157,7 @@ TEST_F(DfsClientTest, AMasterOfAnEarlierReleaseIsNamed) {
                 "it, or remove it at once (--skip-trash)");
   EXPECT_EQ(client_->Undelete("/d", 0, "").status().code(), StatusCode::kUnsupported);
   EXPECT_EQ(client_->ListTrash("", [](const Deletion&) { return true; }).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(client_->Time().status().code(), StatusCode::kUnsupported);
   EXPECT_EQ(client_->SetQuota("/d", "", 1, {}).code(), StatusCode::kUnsupported);
   EXPECT_EQ(client_->GetQuotas("/d", "").status().message(),
             "the master at " + master_.address() +

@@ -23,6 +23,15 @@ class ListTest : public FsTest {
   }
 };
 
+TEST_F(ListTest, FindTakesAgesByTheMastersClock) {
+  tree_->MakeFile("/a/x", "12345");  // modified 1.7e9 seconds after the epoch
+  tree_->now = 1'700'000'000 * kSecond + 72 * kHour;
+  EXPECT_EQ(Run({"find", "/", "-mtime", "3", "-type", "f"}).out, "/a/x\n");
+  EXPECT_EQ(Run({"find", "/", "-mtime", "+3", "-type", "f"}).out, "");
+  tree_->now.reset();  // a master that does not tell its time
+  EXPECT_EQ(Run({"find", "/", "-mtime", "+300", "-type", "f"}).out, "/a/x\n");
+}
+
 TEST_F(ListTest, OneLevelOrAll) {
   tree_->MakeFile("/a/x", "12345");
   tree_->MakeFile("/a/s/y", "1");
