@@ -190,6 +190,7 @@ CallRights::CallRights() {
       {"readLog", kClient, Besides::kJob},
       {"history", kClient},
       {"mapLaunch", kClient, Besides::kOwnJob},
+      {"foretell", kClient},
   });
   // These two are served to the master. A worker or client speaks with no other peer (rpc::TcpDialer), so that nothing
   // else guards them.

@@ -109,6 +109,7 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       open_files_(config_, TickPeriod(config_), clock_, files_, callers_, steps_, seams_.log),
       replicas_(config_, clock_, files_, workers_, steps_, dispatcher_, tasks_, seams_.log),
       scheduler_(config_.scheduler, scheduler_file_, clock_, jobs_, steps_, seams_.log),
+      forecasts_(seams_.background, seams_.meters.nanoseconds, clock_, seams_.timer, jobs_, scheduler_, seams_.log),
       executables_(config_.executable_retention, clock_, files_, jobs_, room_, steps_, seams_.log),
       expired_trash_(config_.trash_retention, clock_, files_, room_, steps_, seams_.log),
       certificates_(seams_.certificates, clock_, nodes_, seams_.log),
@@ -214,6 +215,7 @@ void Control::Tick(Micros late) {
   workers_.ForgetOld();
   NoteMovedReplicas();
   scheduler_.FollowFile();
+  forecasts_.Poll();
   KeepCopies();
   executables_.Sweep();
   expired_trash_.Sweep();

@@ -194,6 +194,7 @@ const std::map<std::string, Ask>& Asks() {
       {"JobService.readLog", attempt},
       {"JobService.history", job},
       {"JobService.mapLaunch", attempt},
+      {"JobService.foretell", nothing},
   };
   return asks;
 }
