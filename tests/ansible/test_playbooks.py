@@ -85,7 +85,7 @@ class PlaybooksTest(unittest.TestCase):
                                   ({"millrace_connect": "private", "millrace_outbound": "given"}, "take millrace_outbound nat or endpoints"),
                                   ({"millrace_connect": "private", "millrace_outbound": "endpoints"}, "leads to Session Manager alone"),
                                   ({"millrace_connect": "session-manager", "millrace_outbound": "endpoints", "millrace_nat_network": "10.20.9.0/28"}, "millrace_nat_network, the addresses"),
-                                  ({"millrace_connect": "session-manager", "millrace_agent_key": "/dev/null"}, "is not one PGP PUBLIC KEY BLOCK"),
+                                  ({"millrace_connect": "session-manager", "millrace_nat_network": "10.20.9.0/28", "millrace_ssh_from": [], "millrace_agent_key": "/dev/null"}, "is not one PGP PUBLIC KEY BLOCK"),
                                   ({"millrace_nat_network": "10.20.9.0/28"}, "millrace_nat_network, the addresses"),
                                   ({"millrace_outbound": "nat"}, "is for machines without public addresses"),
                                   ({"millrace_bastion": {"host": "b"}}, "millrace_bastion is for millrace_connect private"),
