@@ -221,7 +221,7 @@ class BackupsTest(unittest.TestCase):
         history = cluster.run("job", "history")[0].decode()
         archive = cluster.path("support.tar.gz")
         cluster.run("support", "-o", archive)
-        events = subprocess.run(["tar", "-xzOf", archive, "--wildcards", "*/events.txt"], check=True, capture_output=True, timeout=LIMIT_SECONDS).stdout.decode()
+        events = subprocess.run(["tar", "-xzOf", archive, "events.txt"], check=True, capture_output=True, timeout=LIMIT_SECONDS).stdout.decode()
         for job in jobs:
             self.assertIn(f" JobSubmitted job=job{job} ", history)
             self.assertIn(f" JobSubmitted job=job{job} ", events)
