@@ -28,7 +28,7 @@ constexpr Synonym kOfAll[] = {
     {"jobs", "millrace job list"},
     {"queue", "millrace job list"},
     {"squeue", "millrace job list"},
-    {"top", "millrace job list --live"},
+    {"htop", "millrace top"},
     {"submit", "millrace run"},
     {"sbatch", "millrace run"},
     {"srun", "millrace run"},
