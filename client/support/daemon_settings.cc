@@ -32,6 +32,7 @@ constexpr std::string_view kShown[] = {
     "dfs.replication",
     "dfs.trash_retention",
     "health.listen",
+    "metrics.listen",
     "log.file",
     "log.file_bytes",
     "log.format",
