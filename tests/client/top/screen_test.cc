@@ -48,7 +48,9 @@ Picture Small() {
   job::SchedulerView::Group pool;
   pool.name = "etl";
   pool.jobs = 2;
-  pool.maps = {.running = 4, .demand = 54, .share = 8};
+  pool.maps.running = 4;
+  pool.maps.demand = 54;
+  pool.maps.share = 8;
   picture.scheduler.groups = {pool};
   job::SchedulerView::Wait wait;
   wait.job = JobId{8};
