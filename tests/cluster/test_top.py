@@ -215,6 +215,28 @@ class TopTest(unittest.TestCase):
             self.assertTrue(screen.restored())
             cluster.start_master()
 
+    def test_ten_thousand_tasks_cost_the_master_little(self):
+        def processor_time(pid):
+            with open(f"/proc/{pid}/stat") as f:
+                fields = f.read().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        with Cluster(workers=1, map_slots=4, settings=FAST) as cluster:
+            cluster.run("run", "sleep", "-o", "/o", "--detach", "--name", "large", "-D", "input.maps=10000", "-D", "sleep.map_time=1h", "--reducers", "1")
+            screen = Screen(cluster.environment(), "top", "--delay", "100ms", columns=120)
+            self.addCleanup(screen.close)
+            screen.until(b"large")
+            screen.type(b"\r")
+            screen.until(b"maps 0 of 10000 done, 4 running", b"job1.m.")
+            begin, used = time.monotonic(), processor_time(cluster.master.pid)
+            for _ in range(10):
+                seen = screen.until(b"\x1b[1;1H", b"maps 0 of 10000 done")
+                self.assertLess(len(seen), 200_000)
+            passed = time.monotonic() - begin
+            self.assertLess(processor_time(cluster.master.pid) - used, 0.2 * passed + 0.05)
+            screen.type(b"q")
+            self.assertEqual(screen.end(), 0)
+
     @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed (deploy/install-packages)")
     def test_in_tmux(self):
         """What a person sees, by another program's reading of the escapes."""
@@ -235,7 +257,7 @@ class TopTest(unittest.TestCase):
 
                 with self.subTest(columns=columns):
                     shown = until("sleeps")
-                    self.assertRegex(shown, rf"(?m)^{self.job} +\[ +\] +map 0%")
+                    self.assertRegex(shown, rf"(?m)^{self.job} +\[[=> ]+\] +map 0%")
                     self.assertIn("\\x1b[2J" if columns == 200 else "evil", shown)
                     self.assertIn("WHY IT WAITS", shown)
                     if columns == 200:

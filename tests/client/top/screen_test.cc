@@ -79,7 +79,7 @@ std::vector<std::string> Texts(const std::vector<Line>& lines) {
 TEST(TopScreenTest, JobsAt80And200Columns) {
   const std::vector<std::string> narrow = Texts(Draw(Small(), {}, {80, 24}, kNow));
   EXPECT_THAT(narrow[1], StartsWith("4 of 8 map and 0 of 2 reduce slots busy; 1 job runs, 1 waits; 2 nodes live,"));
-  EXPECT_THAT(narrow, Contains(AllOf(StartsWith("7 "), HasSubstr("[=====     ]"), HasSubstr("map 50%"))));
+  EXPECT_THAT(narrow, Contains(AllOf(StartsWith("7 "), HasSubstr("[=====>    ]"), HasSubstr("map 50%"))));
   const std::vector<std::string> wide = Texts(Draw(Small(), {}, {200, 24}, kNow));
   EXPECT_THAT(wide, Contains(AllOf(StartsWith("7 "), HasSubstr("map 50%"), HasSubstr("1 min 5 s"), HasSubstr("ann"),
                                    HasSubstr("etl"), HasSubstr("count the words"))));
