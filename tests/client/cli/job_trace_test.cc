@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using TraceJson = nlohmann::ordered_json;
 using testing::ElementsAre;
 
 AttemptStatus Attempt(TaskKind kind, std::uint32_t task, std::uint32_t number, std::uint32_t node, AttemptState state,
@@ -29,13 +29,14 @@ JobStatus Job() {
   return job;
 }
 
-std::vector<Json> Named(const std::vector<Json>& events, const std::string& name) {
-  std::vector<Json> found;
-  std::ranges::copy_if(events, std::back_inserter(found), [&](const Json& event) { return event["name"] == name; });
+std::vector<TraceJson> Named(const std::vector<TraceJson>& events, const std::string& name) {
+  std::vector<TraceJson> found;
+  std::ranges::copy_if(events, std::back_inserter(found),
+                       [&](const TraceJson& event) { return event["name"] == name; });
   return found;
 }
 
-std::tuple<int, int, Micros, Micros> Place(const Json& event) {
+std::tuple<int, int, Micros, Micros> Place(const TraceJson& event) {
   return {event["pid"], event["tid"], event["ts"], event.value("dur", Micros{0})};
 }
 
@@ -69,7 +70,7 @@ TEST(JobTraceTest, SecondAttemptsAndThoseThatDidNotSucceedAreNamed) {
                                    Attempt(TaskKind::kMap, 1, 1, 1, AttemptState::kRunning, 400, 0)},
                                   {}, 1'000);
   std::vector<std::string> names;
-  for (const Json& event : events) {
+  for (const TraceJson& event : events) {
     if (event["ph"] == "X" && event["pid"] != 0) names.push_back(event["name"]);
   }
   EXPECT_THAT(names,
@@ -82,7 +83,7 @@ TEST(JobTraceTest, NamesFromAnywhereStayTexts) {
   job.name = "\x1b\xff\"";
   AttemptStatus attempt = Attempt(TaskKind::kMap, 0, 0, 1, AttemptState::kFailed, 1, 2);
   attempt.host = attempt.reason = "\xff\n";
-  for (const Json& event : TraceEvents(job, {attempt}, {}, 1'000)) EXPECT_NO_THROW((void)event.dump());
+  for (const TraceJson& event : TraceEvents(job, {attempt}, {}, 1'000)) EXPECT_NO_THROW((void)event.dump());
 }
 
 // On each track, spans are apart or one lies within the other; arrows end in reduces; and each attempt is there with
@@ -111,7 +112,7 @@ TEST(JobTraceTest, TracksAreSoundWhateverTheHistory) {
     const auto events = TraceEvents(Job(), attempts, history, 1'000);
     std::map<std::pair<int, int>, std::vector<std::pair<Micros, Micros>>> tracks;
     std::multiset<std::tuple<std::string, int, Micros, Micros>> drawn, wanted;
-    for (const Json& event : events) {
+    for (const TraceJson& event : events) {
       if (event["ph"] != "X") continue;
       const auto [process, thread, begin, length] = Place(event);
       ASSERT_GE(length, 0);
@@ -134,7 +135,7 @@ TEST(JobTraceTest, TracksAreSoundWhateverTheHistory) {
       }
     }
     std::map<int, int> ends;
-    for (const Json& event : events) {
+    for (const TraceJson& event : events) {
       if (event["ph"] != "s" && event["ph"] != "f") continue;
       const bool in_reduce = event["tid"].get<int>() > 100'000;
       ASSERT_EQ(event["ph"] == "f", in_reduce);
