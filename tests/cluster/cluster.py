@@ -21,7 +21,7 @@ import cgroups
 BIN = os.environ.get("MILLRACE_BIN") or sys.exit("set MILLRACE_BIN to the directory of the millrace program")
 MILLRACE = os.path.realpath(os.path.join(BIN, "millrace"))
 BIN = os.path.dirname(MILLRACE)  # which has the jobs, too, as bin of a build has not
-LIMIT_SECONDS = 240  # on anything that a test waits for
+LIMIT_SECONDS = 30  # on anything that a test waits for
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _IN_MOVED_TO, _IN_CREATE, _IN_CLOSE_WRITE, _IN_MODIFY = 0x80, 0x100, 0x8, 0x2

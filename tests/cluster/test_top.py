@@ -74,7 +74,7 @@ class TopTest(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = Cluster(workers=2, settings=FAST)
         cls.cluster.__enter__()
-        cls.job = cls.start_job("/long", "sleeps for long")
+        cls.job = cls.start_job("/long", "sleeper")
         cls.waits = cls.start_job("/waits", HOSTILE)
 
     @classmethod
@@ -119,7 +119,7 @@ class TopTest(unittest.TestCase):
 
     def test_keys(self):
         screen = self.screen("--delay", "100ms", columns=120)
-        screen.until(ENTERS, b"sleeps for long", b"[j jobs 2]")
+        screen.until(ENTERS, b"sleeper", b"[j jobs 2]")
         screen.type(b"n")
         screen.until(b"[n nodes 2]", b"HEARD")
         screen.type(b"h")
@@ -137,7 +137,7 @@ class TopTest(unittest.TestCase):
     def test_signals_restore_the_terminal(self):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             screen = self.screen()
-            screen.until(ENTERS, b"sleeps for long")
+            screen.until(ENTERS, b"sleeper")
             self.assertFalse(screen.restored())
             if number == signal.SIGINT:
                 screen.type(b"\x03")
@@ -150,7 +150,7 @@ class TopTest(unittest.TestCase):
 
     def test_another_size(self):
         screen = self.screen("--delay", "1h")
-        screen.until(b"sleeps for long")
+        screen.until(b"sleeper")
         screen.resize(200, 50)
         screen.process.send_signal(signal.SIGWINCH)
         screen.until(b"OWNER", b"POOL")
@@ -162,14 +162,14 @@ class TopTest(unittest.TestCase):
 
     def test_stopped_and_continued(self):
         screen = self.screen()
-        screen.until(ENTERS, b"sleeps for long")
+        screen.until(ENTERS, b"sleeper")
         screen.process.send_signal(signal.SIGTSTP)
         screen.until(LEAVES)
         _, status = os.waitpid(screen.process.pid, os.WUNTRACED)
         self.assertTrue(os.WIFSTOPPED(status))
         self.assertTrue(screen.restored())
         screen.process.send_signal(signal.SIGCONT)
-        screen.until(ENTERS, b"sleeps for long")
+        screen.until(ENTERS, b"sleeper")
         self.assertFalse(screen.restored())
         screen.type(b"q")
         self.assertEqual(screen.end(), 0)
@@ -180,7 +180,7 @@ class TopTest(unittest.TestCase):
         if pid == 0:
             os.execve(MILLRACE, [MILLRACE, "top"], self.cluster.environment())
         seen = b""
-        while b"sleeps" not in seen:
+        while b"sleeper" not in seen:
             seen += os.read(fd, 65536)
         os.close(fd)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 129)
@@ -256,7 +256,7 @@ class TopTest(unittest.TestCase):
                     return shown
 
                 with self.subTest(columns=columns):
-                    shown = until("sleeps")
+                    shown = until("sleeper")
                     self.assertRegex(shown, rf"(?m)^{self.job} +\[[=> ]+\] +map 0%")
                     self.assertIn("\\x1b[2J" if columns == 200 else "evil", shown)
                     self.assertIn("WHY IT WAITS", shown)
