@@ -16,6 +16,7 @@
 #include "client/cli/verbs.h"
 #include "client/local/local_command.h"
 #include "client/support/support_command.h"
+#include "client/top/top_command.h"
 #include "lab/advise/advise_command.h"
 #include "lab/command/compare_command.h"
 #include "lab/command/history_command.h"
@@ -83,6 +84,7 @@ int Main(int argc, char** argv) {
          return millrace::cli::RunVerb(given, "history", millrace::cli::HistoryVerbs(), args);
        },
        millrace::cli::Names(millrace::cli::HistoryVerbs())},
+      {"top", "what the cluster does, on the whole terminal", millrace::top::TopCommand, {}},
       {"sim", "simulate a workload under schedulers", millrace::cli::SimCommand, {}},
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where, as two components:
 #   runtime   bin/millrace and the tools; the program, its minder and launcher and the bundled jobs in libexec/millrace, so that jobs
-#             called grep or sleep shadow nothing; workload files in share/millrace/workloads
+#             called grep or sleep shadow nothing; workload files in share/millrace/workloads; alerts and a dashboard in share/millrace/monitoring
 #   dev       include/millrace, lib/libmillrace.a and the package for find_package(millrace)
 # bin/millrace is a link: the program finds what lies beside the file that it is.
 include(GNUInstallDirs)
@@ -29,6 +29,8 @@ file(RELATIVE_PATH generate ${CMAKE_INSTALL_FULL_LIBEXECDIR}/millrace ${CMAKE_IN
 file(CREATE_LINK ${generate} ${PROJECT_BINARY_DIR}/install/millrace-generate SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/install/millrace-generate COMPONENT runtime
         DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
+install(FILES deploy/monitoring/alerts.yml deploy/monitoring/dashboard.json COMPONENT runtime
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/millrace/monitoring)
 install(DIRECTORY examples/workloads/ COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DATADIR}/millrace/workloads
         FILES_MATCHING PATTERN "*.toml")
 

@@ -18,6 +18,7 @@
 #include "base/console/arguments.h"
 #include "base/daemon/health_pages.h"
 #include "base/daemon/limits.h"
+#include "base/daemon/metrics.h"
 #include "base/daemon/service_manager.h"
 #include "base/file.h"
 #include "base/kv/rocks_store.h"
@@ -36,6 +37,8 @@
 #include "master/control/cluster_summary.h"
 #include "master/control/control.h"
 #include "master/control/master_config.h"
+#include "master/control/metered_log.h"
+#include "master/master_metrics.h"
 #include "master/service/master_service.h"
 
 namespace millrace::master {
@@ -112,6 +115,20 @@ daemon::Health HealthOf(Control& control) {
   return {FaultsOf(summary), WarningsOf(summary)};
 }
 
+std::string MetricsOf(Control& control, const MeteredLog& commits) {
+  const ClusterSummary summary = Summarize(control.summary());
+  std::uint64_t silent = 0;
+  for (const auto& [number, node] : control.nodes().all()) {
+    if (node.alive) silent = std::max(silent, control.workers().MillisSilent(node));
+  }
+  return MasterMetrics({.summary = summary,
+                        .tallies = control.jobs().tallies(),
+                        .cost = control.jobs().deciding_cost(),
+                        .commits = commits.times(),
+                        .oldest_heartbeat = static_cast<Micros>(silent) * kMillisecond,
+                        .processor_time = control.seams().meters.processor_time()});
+}
+
 // Returns a function that gives the ends of the certificates; nothing without TLS.
 std::function<tls::CertificateEnds()> EndsOf(const std::shared_ptr<tls::Credentials>& credentials) {
   if (credentials == nullptr) return nullptr;
@@ -167,13 +184,18 @@ Status Serve(const MasterConfig& config, const Log& log) {
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();
   Status disk;
-  const std::unique_ptr<rpc::CommitLog> commit_log = rpc::MakeThreadedCommitLog(*store, [&](const Status& failure) {
-    disk = failure.Within("write the database");
-    if (failure.code() == StatusCode::kNoSpace) {
-      disk = NoSpace(disk.message() + "; make room there: a master that is started before that is read-only");
-    }
-    paf.fulfiller->fulfill();
-  });
+  const auto commit_log = std::make_unique<MeteredLog>(
+      rpc::MakeThreadedCommitLog(*store,
+                                 [&](const Status& failure) {
+                                   disk = failure.Within("write the database");
+                                   if (failure.code() == StatusCode::kNoSpace) {
+                                     disk = NoSpace(disk.message() +
+                                                    "; make room there: a master that is started before that is "
+                                                    "read-only");
+                                   }
+                                   paf.fulfiller->fulfill();
+                                 }),
+      SystemMeters().nanoseconds);
   const SystemClock clock;
   kj::Timer& timer = io.provider->getTimer();
   rpc::TcpDialer dialer(io.provider->getNetwork());
@@ -221,11 +243,14 @@ Status Serve(const MasterConfig& config, const Log& log) {
   if (!config.address_file.empty()) MILLRACE_TRY(TellAddress(config.address_file, address + "\n"));
   MILLRACE_ASSIGN(const std::unique_ptr<daemon::HealthPages> pages,
                   daemon::HealthPages::Start(config.health_listen, log));
+  MILLRACE_ASSIGN(const std::unique_ptr<daemon::MetricsPages> metrics,
+                  daemon::MetricsPages::Start(config.metrics_listen, log));
   manager.Ready("serves cluster " + control->identity().cluster + " at " + address);
   server->AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
       .exclusiveJoin(manager.TellAlive(timer))
       .exclusiveJoin(pages->Follow(timer, [&control] { return HealthOf(*control); }))
+      .exclusiveJoin(metrics->Follow(timer, [&] { return MetricsOf(*control, *commit_log); }))
       .exclusiveJoin(kj::mv(paf.promise))
       .wait(io.waitScope);
   log->info("the master stops");

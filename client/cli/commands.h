@@ -24,7 +24,7 @@ namespace millrace::cli {
 [[nodiscard]] std::vector<Verb> CaVerbs();
 // `millrace cluster` shows the state of the whole cluster.
 [[nodiscard]] std::vector<Verb> ClusterVerbs();
-// `millrace job`: list, status, wait, kill, counters, logs, history, priority.
+// `millrace job`: list, status, wait, kill, counters, logs, history, trace, priority.
 [[nodiscard]] std::vector<Verb> JobVerbs();
 // `millrace node` shows and changes the machines of a cluster.
 [[nodiscard]] std::vector<Verb> NodeVerbs();
@@ -41,6 +41,8 @@ namespace millrace::cli {
 [[nodiscard]] int RerunCommand(const Invocation& invocation, const Words& args);
 // `millrace job tasks` lists the attempts of a job: their ends, nodes and times.
 [[nodiscard]] int ListTasks(const Invocation& invocation, const Words& args);
+// `millrace job trace` writes a job as a trace for Perfetto (job_trace.h).
+[[nodiscard]] int TraceJob(const Invocation& invocation, const Words& args);
 // `millrace master backup` makes a backup of a running master's database.
 [[nodiscard]] int BackUpMaster(const Invocation& invocation, const Words& args);
 // `millrace run` submits a job and waits for its end (run_command.h has its steps).

@@ -239,6 +239,7 @@ std::vector<Verb> JobVerbs() {
       {"logs", "what a job's attempts printed", LogsCommand, {}},
       {"rerun", "run a failed map again, alone on this machine", RerunCommand, {}},
       {"history", "what happened to a job, event by event", ShowHistory, {}},
+      {"trace", "a job as a trace for ui.perfetto.dev", TraceJob, {}},
       {"priority", "set a job's priority", SetPriority, {}},
   };
 }

@@ -32,7 +32,7 @@ constexpr Synonym kOfAll[] = {
     {"seff", "millrace job tasks, or millrace job counters"},
     {"queue", "millrace job list"},
     {"squeue", "millrace job list"},
-    {"top", "millrace job list --live"},
+    {"htop", "millrace top"},
     {"submit", "millrace run"},
     {"sbatch", "millrace run"},
     {"srun", "millrace run"},

@@ -57,6 +57,7 @@ constexpr std::string_view kShown[] = {
     "master.scheduler",
     "master.scheduler_file",
     "master.startup_grace",
+    "metrics.listen",
     "spot.notice",
     "spot.rebalance",
     "task.memory",

@@ -79,6 +79,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   DeclareLogOptions(&set, &config->log);
   set.Text("health.listen", &config->health_listen, "",
            "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
+  set.Text("metrics.listen", &config->metrics_listen, "",
+           "HOST:PORT of an HTTP server with /metrics for Prometheus, or a PORT of 127.0.0.1; empty: none");
   tls::DeclareTlsOptions(set, &config->tls);
   set.Text("access.file", &config->access_file, "",
            "TOML file with administrators, groups, and who may use which pool; read again when it changes; in force "

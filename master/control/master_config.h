@@ -24,7 +24,7 @@ struct MasterConfig {
   std::string scheduler;
   std::string scheduler_file;
   LogOptions log;
-  std::string health_listen;
+  std::string health_listen, metrics_listen;
   tls::TlsFiles tls;
   std::string access_file;
   std::string audit_log;

@@ -439,6 +439,9 @@ void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskRe
   }
   for (const AttemptOutput& output : outputs) job->outputs.erase(output.file);
   job->NoteReport(attempt.task, report);
+  tallies_.bytes_read += report.bytes_read;
+  tallies_.bytes_shuffled += report.bytes_shuffled;
+  tallies_.bytes_written += report.bytes_written;
   step->batch.Put(TaskKey(attempt.task), EncodeReport(report));
   EndAttempt(*job, attempt, AttemptState::kSucceeded, {}, step);
   sched::AttemptSucceeded succeeded{.attempt = attempt, .use = report.use};
@@ -533,6 +536,7 @@ Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
 void JobTracker::EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptState state, const std::string& reason,
                             Step* step) {
   if (!job.attempts.End(attempt, state, reason, step->now)) return;
+  tallies_.NoteEnd(attempt, state);
   for (const dfs::FileId file : job.TakeOutputsOf(attempt))
     (void)files_.Abandon(file, step->now, &step->batch);  // fine if its lease ran out before
   step->changed.insert(job.record.id);
@@ -577,7 +581,10 @@ void JobTracker::Decide(Step* step) {
   sched::Effects effects;
   const std::int64_t begin = Nanoseconds();
   engine_.Decide(step->now, &effects);
-  deciding_cost_.nanoseconds += Nanoseconds() - begin;
+  const std::int64_t took = Nanoseconds() - begin;
+  deciding_cost_.nanoseconds += took;
+  constexpr double kGiga = 1e9;
+  tallies_.decide.Add(static_cast<double>(took) / kGiga);
   Carry(effects, step);
   LogAvoidedNodes();
   // A line of the journal at this time shows that the policy decided then. If there is none, the policy's clocks may
@@ -637,6 +644,7 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
   job.nodes.insert(node);
   if (job.record.first_launch == 0) {
     job.record.first_launch = step->now;
+    tallies_.waits.Add(static_cast<double>(step->now - job.record.submitted) / kSecond);
     step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
   }
   const std::uint32_t computing = launch.attempt.task.reduce() ? engine_.state().FindNode(launch.node)->Permits() : 0;
@@ -760,6 +768,12 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
     if (!removed.ok() && removed.code() != StatusCode::kNotFound)
       log_->warn("{}: output of a failed job stays: {}", ToText(end.job), removed.message());
   }
+  using enum sched::JobOutcome;
+  const sched::JobOutcome outcome = record.outcome->outcome;
+  const JobState state = outcome == kSucceeded ? JobState::kSucceeded
+                         : outcome == kFailed  ? JobState::kFailed
+                                               : JobState::kKilled;
+  ++tallies_.jobs.at(static_cast<std::size_t>(state));
   CloseJob(job, step);
 }
 

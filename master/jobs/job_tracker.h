@@ -37,6 +37,7 @@
 #include "master/jobs/input_places.h"
 #include "master/jobs/job_record.h"
 #include "master/jobs/job_table.h"
+#include "master/jobs/job_tallies.h"
 #include "master/jobs/job_views.h"
 #include "master/jobs/journal.h"
 #include "master/jobs/lost_jobs.h"
@@ -213,6 +214,7 @@ class JobTracker {
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] const DecidingCost& deciding_cost() const { return deciding_cost_; }
+  [[nodiscard]] const JobTallies& tallies() const { return tallies_; }
   // These do what the functions of job_views.h do.
   [[nodiscard]] double CrossingShare(NodeId node) const { return master::CrossingShare(node, engine_.state()); }
   [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt) const {
@@ -293,6 +295,7 @@ class JobTracker {
   Micros last_time_ = 0;
   std::function<std::int64_t()> nanoseconds_;
   DecidingCost deciding_cost_;
+  JobTallies tallies_;
   std::set<NodeId> avoided_;                      // as last logged
   std::map<NodeId, sched::NodeJoined> joined_;    // the nodes, as the engine knows them
   std::map<NodeId, std::uint64_t> incarnations_;  // of the nodes in `joined_`

@@ -40,6 +40,8 @@ class BulkPlane final : public DataPlane {
   void RemoveMapOutput(const AttemptId& map) override;
   void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::uint64_t ServedBytes(JobId job) const override;
+  // Returns the bytes of map outputs that were sent to other workers. Any thread.
+  [[nodiscard]] std::uint64_t SentBytes() const { return outputs_.SentBytes(); }
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId job) const override;

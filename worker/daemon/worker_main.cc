@@ -6,6 +6,7 @@
 #include <kj/async-unix.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,11 +23,13 @@
 #include "base/console/arguments.h"
 #include "base/daemon/health_pages.h"
 #include "base/daemon/limits.h"
+#include "base/daemon/metrics.h"
 #include "base/daemon/service_manager.h"
 #include "base/file.h"
 #include "base/local_place.h"
 #include "base/machine_size.h"
 #include "base/program.h"
+#include "base/release.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
@@ -47,6 +50,7 @@
 #include "worker/daemon/storage/scrubber.h"
 #include "worker/daemon/storage/storage_lock.h"
 #include "worker/daemon/storage/storage_watch.h"
+#include "worker/daemon/worker_metrics.h"
 #include "worker/sandbox/read_only_mounts.h"
 
 namespace millrace::worker {
@@ -431,6 +435,21 @@ daemon::Health HealthOf(const WorkerAgent& agent, const WorkerConfig& config,
   return health;
 }
 
+std::string MetricsOf(const WorkerAgent& agent, const WorkerConfig& config, const dfs::BlockStore& blocks,
+                      const BulkPlane& plane) {
+  rusage use{};
+  ::getrusage(RUSAGE_SELF, &use);
+  const auto micros = [](const timeval& time) { return static_cast<Micros>(time.tv_sec) * kSecond + time.tv_usec; };
+  return WorkerMetrics({.version = ThisRelease().version,
+                        .registered = agent.registered(),
+                        .map_slots = config.map_slots,
+                        .reduce_slots = config.reduce_slots,
+                        .attempts = agent.running(),
+                        .space = blocks.space(),
+                        .shuffle_bytes = plane.SentBytes(),
+                        .processor_time = micros(use.ru_utime) + micros(use.ru_stime)});
+}
+
 // Parts are destroyed before those that they use: the agent, its processes, the bulk server, threads, the mailbox.
 Status Serve(const WorkerConfig& config, const std::string& minder, const Log& log) {
   if (::access(minder.c_str(), X_OK) != 0) {
@@ -524,6 +543,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   manager.Ready("waits for the master at " + config.master);
   MILLRACE_ASSIGN(const std::unique_ptr<daemon::HealthPages> pages,
                   daemon::HealthPages::Start(config.health_listen, log));
+  MILLRACE_ASSIGN(const std::unique_ptr<daemon::MetricsPages> metrics,
+                  daemon::MetricsPages::Start(config.metrics_listen, log));
   YieldTheDisk(checks);
   YieldTheDisk(scrubbing);
   Scrubber scrubber(timer, clock, *blocks, scrubbing, ScrubOptionsOf(config),
@@ -550,6 +571,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       .exclusiveJoin(LogCertificates(timer, clock, expiry_log, credentials, log))
       .exclusiveJoin(
           pages->Follow(timer, [&] { return HealthOf(*agent, config, CertificatesOf(credentials), clock.Now()); }))
+      .exclusiveJoin(metrics->Follow(timer, [&] { return MetricsOf(*agent, config, *blocks, plane); }))
       .wait(io.waitScope);
   log->info("the worker stops");
   guard.emplace(kLongestEnd, [log, failed = !storage_status.ok()] {

@@ -124,6 +124,8 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareLogOptions(&options, &config->log);
   options.Text("health.listen", &config->health_listen, "",
                "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
+  options.Text("metrics.listen", &config->metrics_listen, "",
+               "HOST:PORT of an HTTP server with /metrics for Prometheus, or a PORT of 127.0.0.1; empty: none");
   options.Text("spot.notice", &config->spot_notice, "off",
                "where to look for a notice that EC2 takes this machine away: off, auto (the metadata service of the "
                "instance) or http://HOST:PORT");

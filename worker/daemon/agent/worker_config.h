@@ -41,7 +41,7 @@ struct WorkerConfig {
   Micros log_retention = 0;
   std::uint64_t log_bytes = 0;
   LogOptions log;
-  std::string health_listen;
+  std::string health_listen, metrics_listen;
   tls::TlsFiles tls;
   std::int64_t warm_processes = 0;
   Micros warm_idle = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/daemon/shuffle/map_output_server.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -27,6 +28,7 @@ struct MapOutputServer::Impl final : net::BulkHandler {
 
   const sandbox::TaskDirectories directories;
   const Log log;
+  std::atomic<std::uint64_t> sent = 0;
   mutable std::shared_mutex mutex;
   std::map<AttemptId, std::shared_ptr<const ServedRun>> runs;
 };
@@ -61,11 +63,17 @@ Awaitable<bool> MapOutputServer::Impl::Serve(std::shared_ptr<Wire> wire, std::st
   Status status = co_await wire->WriteReply({});
   if (!status.ok()) co_return false;
   const auto pump = std::make_shared<SegmentPump>(std::move(items), directories);
-  auto step = [pump](net::Outlet& outlet) { return pump->Step(outlet); };
+  auto step = [pump, this](net::Outlet& outlet) {
+    Result<bool> done = pump->Step(outlet);
+    sent.fetch_add(pump->TakeSent(), std::memory_order_relaxed);
+    return done;
+  };
   status = co_await wire->Pump(step);
   if (!status.ok()) log->debug("a fetch of map outputs ended early: {}", status.message());
   co_return status.ok();
 }
+
+std::uint64_t MapOutputServer::SentBytes() const { return impl_->sent.load(std::memory_order_relaxed); }
 
 MapOutputServer::MapOutputServer(net::BulkServer& server, const sandbox::TaskDirectories& directories, Log log)
     : impl_(std::make_shared<Impl>(directories, std::move(log))) {

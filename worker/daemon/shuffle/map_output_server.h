@@ -35,6 +35,9 @@ class MapOutputServer {
   // Returns the bytes of disk that the job's outputs took when they were added.
   [[nodiscard]] std::uint64_t BytesOf(JobId job) const;
 
+  // Returns the bytes of segments that were sent to other workers since this was made.
+  [[nodiscard]] std::uint64_t SentBytes() const;
+
   // The place of a segment on this machine, for a reduce on the same worker, which reads it in place.
   struct Local {
     std::string path;

@@ -69,6 +69,7 @@ Result<bool> SegmentPump::SendBytes(net::Outlet& outlet) {
     MILLRACE_ASSIGN(const std::size_t n, outlet.SendFile(file_.get(), at_, end_ - at_, run.path));
     if (n == 0) return false;
     at_ += n;
+    sent_ += n;
   }
   return true;
 }

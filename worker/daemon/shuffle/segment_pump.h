@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -44,6 +45,8 @@ class SegmentPump {
 
   // Sends until the outlet takes nothing further for now, and returns false; returns true once everything is sent.
   Result<bool> Step(net::Outlet& outlet);
+  // Returns the bytes of segments that were sent since the last call.
+  [[nodiscard]] std::uint64_t TakeSent() { return std::exchange(sent_, 0); }
 
  private:
   void Load();  // loads the current item; turns it into a failure if its file is gone or replaced
@@ -58,6 +61,7 @@ class SegmentPump {
   std::string header_;
   std::size_t header_sent_ = 0;
   std::uint64_t at_ = 0, end_ = 0;  // in the item's file
+  std::uint64_t sent_ = 0;
 };
 
 }  // namespace millrace::shuffle
