@@ -146,7 +146,7 @@ class Cluster:
             os.unlink(file)
         bind = self.address or "127.0.0.1:0"  # after a restart the same port, so that workers find it
         args = ["master", "--set", f"master.bind={bind}", "--set", f"master.directory={self.path('master')}", "--set", f"master.address_file={file}"]
-        self.master = self._spawn("master", args + self._set(("master", "dfs", "access", "audit")))
+        self.master = self._spawn("master", args + self._set(("master", "dfs", "access", "audit", "metrics")))
         await_file(file, self.master)
         with open(file) as f:
             self.address = f.read().strip()
@@ -173,7 +173,7 @@ class Cluster:
         for setting in settings:
             args += ["--set", setting]
         cgroup = cgroups.for_daemon(os.path.basename(self.directory) + f"-worker{n}") if self.cgroups_of_workers else None
-        self.workers[n] = self._spawn(f"worker{n}", args + self._set(("worker", "task")), cgroup)
+        self.workers[n] = self._spawn(f"worker{n}", args + self._set(("worker", "task", "metrics")), cgroup)
         if wait:
             await_file(ready, self.workers[n])
 

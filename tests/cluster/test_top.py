@@ -259,7 +259,7 @@ class TopTest(unittest.TestCase):
                     shown = until("sleeper")
                     self.assertRegex(shown, rf"(?m)^{self.job} +\[[=> ]+\] +map 0%")
                     self.assertIn("\\x1b[2J" if columns == 200 else "evil", shown)
-                    self.assertIn("WHY IT WAITS", shown)
+                    self.assertIn("WHY IT WAITS"[: 12 if columns == 200 else 6], shown)  # the last column is cut at 80
                     if columns == 200:
                         self.assertLessEqual({"OWNER", "POOL", "SLOTS", "RAN", "DONE"}, set(shown.split()))
                     tmux("send-keys", "n")
