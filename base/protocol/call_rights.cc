@@ -22,8 +22,9 @@ const Roles kMaster = {Role::kMaster};
 const Roles kWorker = {Role::kWorker};
 const Roles kClient = {Role::kClient};
 const Roles kClientsAndWorkers = {Role::kClient, Role::kWorker};
-const Roles kWriters = {Role::kClient, Role::kTask};                 // who writes files
-const Roles kReaders = {Role::kClient, Role::kTask, Role::kWorker};  // a worker reads executables of jobs
+const Roles kWriters = {Role::kClient, Role::kTask};                           // who writes files
+const Roles kWritersAndWorkers = {Role::kClient, Role::kTask, Role::kWorker};  // a worker writes archives of logs
+const Roles kReaders = {Role::kClient, Role::kTask, Role::kWorker};            // a worker reads executables of jobs
 
 const std::string kUnknownCall = "an unknown call";
 
@@ -136,8 +137,8 @@ CallRights::CallRights() {
       {"rename", kWriters, Besides::kPath},
       {"setReplication", kClient, Besides::kPath},
       {"measure", kReaders, Besides::kPath},
-      {"create", kWriters, Besides::kPath},
-      {"resume", kWriters, Besides::kLease},
+      {"create", kWritersAndWorkers, Besides::kPath},
+      {"resume", kWritersAndWorkers, Besides::kLease},
       {"reportBadReplica", kReaders},
       {"health", kClient},
       {"unhealthyBlocks", kClient},
@@ -156,12 +157,12 @@ CallRights::CallRights() {
       {"time", kClient},
   });
   table.Add<dfs::wire::FileLease>({
-      {"addBlock", kWriters, Besides::kLease},
-      {"dropBlock", kWriters, Besides::kLease},
-      {"complete", kWriters, Besides::kLease},
-      {"abandon", kWriters, Besides::kLease},
+      {"addBlock", kWritersAndWorkers, Besides::kLease},
+      {"dropBlock", kWritersAndWorkers, Besides::kLease},
+      {"complete", kWritersAndWorkers, Besides::kLease},
+      {"abandon", kWritersAndWorkers, Besides::kLease},
       {"handOver", kWriters, Besides::kLease},
-      {"renew", kWriters, Besides::kLease},
+      {"renew", kWritersAndWorkers, Besides::kLease},
       {"sync", kWriters, Besides::kLease},
   });
   table.Add<master::wire::WorkerSession>({
@@ -178,6 +179,7 @@ CallRights::CallRights() {
       {"leave", kWorker, Besides::kSession},
       {"offerTrash", kWorker, Besides::kSession},
       {"foretell", kWorker, Besides::kSession},
+      {"archiveLogs", kWorker, Besides::kSession},
   });
   table.Add<master::wire::JobService>({
       {"submit", kClient, Besides::kSubmit},

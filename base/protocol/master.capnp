@@ -336,6 +336,21 @@ interface WorkerSession {
   foretell @12 (leaving :Leaving) -> ();
   # The worker's machine will be taken away, so that what is there alone must be had elsewhere before; without `leaving` it stays
   # after all. What has changed is told at once, and each registration says how it stands.
+  archiveLogs @13 (jobs :List(UInt32)) -> (orders :List(LogOrder));
+  # Asks what to do with the logs of jobs that lie on the worker, with at most 100 jobs at a time. A master that does not know this
+  # call keeps no archive.
+}
+
+enum LogFate {
+  later @0;                    # the job goes on: ask again when it has ended here
+  archive @1;                  # write the file of this job and node (dfs/wire/job_logs.h)
+  leave @2;                    # do not archive them
+}
+
+struct LogOrder {
+  job @0 :UInt32;
+  fate @1 :LogFate;
+  bytes @2 :UInt64;            # to archive: the most bytes of text that are kept
 }
 
 struct NodeStatus {

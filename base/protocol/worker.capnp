@@ -23,7 +23,7 @@ interface WorkerControl {
   kill @4 (attempt :Job.Attempt, reason :Text) -> ();
   forgetJob @5 (job :UInt32) -> ();
   # The job has ended. Its task processes are stopped, and its map outputs and copies deleted; its logs stay for
-  # `worker.log_retention`.
+  # `worker.log_retention`. The worker then asks whether to archive them (WorkerSession.archiveLogs).
   replicate @6 (block :T.Block, targets :List(T.ReplicaHost), token :Data) -> ();
   # Returns when the copy has begun. The targets' blocksReceived tells that it has arrived. The worker shows `token` to each of
   # them; it is empty if they have been told by `allowWrite`.

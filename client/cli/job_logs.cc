@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "client/cli/commands.h"
 #include "client/cli/log_search.h"
+#include "client/cli/log_source.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {
@@ -34,12 +35,12 @@ struct LogChoice {
   bool* found = nullptr;         // is set when such a line is printed
 };
 
-Status PrintLog(job::JobClient& client, const AttemptId& attempt, job::LogStream stream, const LogChoice& wanted,
+Status PrintLog(LogSource& source, const AttemptStatus& attempt, job::LogStream stream, const LogChoice& wanted,
                 Printer& out) {
   std::optional<LogSearch> search;
   if (wanted.pattern != nullptr) {
     search.emplace(*wanted.pattern, [&](std::string_view line) {
-      out << ToText(attempt) << ": " << line << "\n";
+      out << ToText(attempt.attempt) << ": " << line << "\n";
       *wanted.found = true;
     });
   }
@@ -48,38 +49,42 @@ Status PrintLog(job::JobClient& client, const AttemptId& attempt, job::LogStream
     out << piece;
   };
   if (wanted.last_lines < 0) {
-    const Status read = client.ReadLog(attempt, stream, 0, print).status();
+    const Status read = source.Read(attempt, stream, print);
     if (search) search->Finish();
     return read;
   }
   constexpr std::size_t kTrimAt = std::size_t{4} << 20;
   const auto lines = static_cast<std::uint64_t>(wanted.last_lines);
   std::string kept;
-  MILLRACE_TRY(client
-                   .ReadLog(attempt, stream, 0,
-                            [&](std::string_view piece) {
-                              kept += piece;
-                              if (kept.size() > kTrimAt) kept = std::string(LastLines(kept, lines));
-                            })
-                   .status());
+  MILLRACE_TRY(source.Read(attempt, stream, [&](std::string_view piece) {
+    kept += piece;
+    if (kept.size() > kTrimAt) kept = std::string(LastLines(kept, lines));
+  }));
   print(LastLines(kept, lines));
   if (search) search->Finish();
   return Status::Ok();
 }
 
-Status PrintLogs(job::JobClient& client, const AttemptId& attempt, LogChoice wanted, Printer& out) {
-  if (wanted.out) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStdout, wanted, out));
-  if (wanted.err) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStderr, wanted, out));
+Status PrintLogs(LogSource& source, const AttemptStatus& attempt, LogChoice wanted, Printer& out) {
+  if (wanted.out) MILLRACE_TRY(PrintLog(source, attempt, job::LogStream::kStdout, wanted, out));
+  if (wanted.err) MILLRACE_TRY(PrintLog(source, attempt, job::LogStream::kStderr, wanted, out));
   return out.Flush();
 }
 
-Result<bool> Runs(job::JobClient& client, const AttemptId& attempt) {
+Result<AttemptStatus> FindAttempt(job::JobClient& client, const AttemptId& attempt) {
   MILLRACE_ASSIGN(const std::vector<AttemptStatus> attempts, client.Attempts(attempt.task.job));
   const auto found = std::ranges::find(attempts, attempt, &AttemptStatus::attempt);
   if (found == attempts.end())
     return NotFound(ToText(attempt) + ": no such attempt; `millrace job tasks " + ToText(attempt.task.job) +
                     "` shows them");
-  return found->state == AttemptState::kRunning;
+  return *found;
+}
+
+// Prints the logs of one attempt.
+Status PrintOne(job::JobClient& client, LogSource& source, const AttemptId& attempt, LogChoice wanted, Printer& out) {
+  MILLRACE_ASSIGN(const AttemptStatus found, FindAttempt(client, attempt));
+  const Status printed = PrintLogs(source, found, wanted, out);
+  return source.Lost().empty() ? printed : Unavailable(source.Lost());
 }
 
 // Prints what the attempt prints until it has ended. What it prints last is there when it has.
@@ -88,7 +93,8 @@ Status FollowLogs(job::JobClient& client, const AttemptId& attempt, LogChoice wa
   const auto print = [&out](std::string_view piece) { out << piece; };
   std::uint64_t of_out = 0, of_err = 0;
   while (true) {
-    MILLRACE_ASSIGN(const bool runs, Runs(client, attempt));
+    MILLRACE_ASSIGN(const AttemptStatus now, FindAttempt(client, attempt));
+    const bool runs = now.state == AttemptState::kRunning;
     Status read;
     const auto follow = [&](job::LogStream stream, std::uint64_t* at) {
       const Result<std::uint64_t> end = client.ReadLog(attempt, stream, *at, print);
@@ -106,8 +112,9 @@ Status FollowLogs(job::JobClient& client, const AttemptId& attempt, LogChoice wa
 }
 
 // Prints the logs of all attempts that are wanted. One that cannot be fetched, because its worker is gone, does not
-// hide the others.
-int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, LogChoice wanted, Printer& out) {
+// hide the others; those that are lost with a node are told of at the end.
+int PrintAll(const Invocation& invocation, job::JobClient& client, LogSource& source, JobId job, LogChoice wanted,
+             Printer& out) {
   const Result<std::vector<AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
   int status = kDone;
@@ -118,19 +125,21 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Lo
           << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
           << Printable(attempt.reason) << "\n";
     }
-    const Status printed = PrintLogs(client, attempt.attempt, wanted, out);
+    const std::string lost = source.Lost();
+    const Status printed = PrintLogs(source, attempt, wanted, out);
     if (out.failed()) return invocation.Fail("job logs", out.Flush());
-    if (!printed.ok()) status = invocation.Fail("job logs", printed);
+    if (!printed.ok()) status = source.Lost() == lost ? invocation.Fail("job logs", printed) : kFailed;
   }
   return status;
 }
 
-int PrintFailedOfAll(const Invocation& invocation, job::JobClient& client, LogChoice wanted, Printer& out) {
+int PrintFailedOfAll(const Invocation& invocation, job::JobClient& client, LogSource& source, LogChoice wanted,
+                     Printer& out) {
   const Result<std::vector<JobStatus>> jobs = client.List(false);
   if (!jobs.ok()) return invocation.Fail("job logs", jobs.status());
   int status = kDone;
   for (const JobStatus& job : *jobs) {
-    if (job.failed_attempts > 0) status = std::max(status, PrintAll(invocation, client, job.job, wanted, out));
+    if (job.failed_attempts > 0) status = std::max(status, PrintAll(invocation, client, source, job.job, wanted, out));
   }
   return status;
 }
@@ -184,10 +193,14 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   bool found = compiled == nullptr;  // what is asked for
   const LogChoice wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines, compiled.get(), &found};
   Printer out(invocation.console);
-  const auto whether_found = [&found](int status) { return status == kDone && !found ? kFailed : status; };
-  if (operands.empty()) return whether_found(PrintFailedOfAll(invocation, client, wanted, out));
-  if (!one) return whether_found(PrintAll(invocation, client, *job, wanted, out));
-  const Status printed = follow ? FollowLogs(client, *one, wanted, out) : PrintLogs(client, *one, wanted, out);
+  LogSource source(invocation, **files, client);
+  const auto whether_found = [&](int status) {
+    if (!one && !source.Lost().empty()) (void)invocation.Fail("job logs", Unavailable(source.Lost()));
+    return status == kDone && !found ? kFailed : status;
+  };
+  if (operands.empty()) return whether_found(PrintFailedOfAll(invocation, client, source, wanted, out));
+  if (!one) return whether_found(PrintAll(invocation, client, source, *job, wanted, out));
+  const Status printed = follow ? FollowLogs(client, *one, wanted, out) : PrintOne(client, source, *one, wanted, out);
   if (printed.ok()) return whether_found(kDone);
   const bool none = printed.code() == StatusCode::kNotFound && printed.message().find("job tasks") == std::string::npos;
   const std::string tasks = "; `millrace job tasks " + std::to_string(job->value) + "` shows the attempts";

@@ -206,6 +206,7 @@ Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree) 
   MILLRACE_TRY(ScanAll(store, kEntryPrefix,
                        [&](std::string_view key, std::string_view value) { return loader.Add(key, value); }));
   MILLRACE_TRY(loader.Finish());
+  tree->ExemptJobLogs();
   return ScanAll(store, kQuotaPrefix,
                  [&](std::string_view key, std::string_view value) { return loader.SetQuota(key, value); });
 }

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "dfs/wire/job_logs.h"
+#include "dfs/wire/path.h"
+
 namespace millrace::dfs {
 namespace {
 
@@ -11,12 +14,17 @@ std::uint64_t WholeBlock(const OpenEntry& entry) {
   return entry.file.options.block_size * entry.file.options.replication;
 }
 
+// Returns the user whose quota the file counts against; the system's has none.
+std::string PayerOf(const OpenEntry& entry) {
+  return IsWithin(entry.file.path, kJobLogsDirectory) ? std::string() : entry.file.options.owner;
+}
+
 }  // namespace
 
 // Less is added as the complement of what goes, so that the sums come out right.
 void OpenTable::Reserve(OpenEntry& entry, const Use& more) {
   entry.reserved += more;
-  reserved_[entry.file.options.owner] += more;
+  reserved_[PayerOf(entry)] += more;
 }
 
 bool OpenTable::Add(OpenEntry entry) {
@@ -32,7 +40,7 @@ void OpenTable::Erase(FileId file) {
   const auto it = files_.find(file);
   for (const BlockId block : it->second.file.blocks) by_block_.erase(block);
   if (!it->second.orphaned) by_path_.erase(it->second.file.path);
-  const auto of_user = reserved_.find(it->second.file.options.owner);
+  const auto of_user = reserved_.find(PayerOf(it->second));
   of_user->second -= it->second.reserved;
   if (of_user->second == Use()) reserved_.erase(of_user);
   files_.erase(it);

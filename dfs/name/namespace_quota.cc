@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/name/namespace_impl.h"
+#include "dfs/wire/job_logs.h"
 #include "dfs/wire/path.h"
 #include "dfs/wire/trash.h"
 
@@ -71,6 +72,11 @@ Status RefuseTrash(std::string_view what, std::string_view path) {
                  " takes only what `fs rm --trash` removes; choose another place");
 }
 
+// Returns the user against whose quota a new file counts: none for the archived logs of jobs, which are the system's.
+std::string_view PayerOf(std::string_view path, std::string_view owner) {
+  return IsWithin(path, kJobLogsDirectory) ? std::string_view() : owner;
+}
+
 // Returns the number of directories that are missing above the path's last component.
 std::uint64_t MissingParents(const Lookup& at) { return static_cast<std::uint64_t>(std::ranges::count(at.rest, '/')); }
 
@@ -124,7 +130,7 @@ Status Namespace::CheckRoomForFile(std::string_view path, const CreateOptions& o
   const std::string what = "write " + Quote(path);
   return impl_->CheckGrowth({.what = what,
                              .directory = at.parent,
-                             .user = options.owner,
+                             .user = PayerOf(path, options.owner),
                              .added = added,
                              .owned = added,
                              .ignore_open = !now_only});
@@ -142,7 +148,7 @@ Status Namespace::CheckRoomForBlock(FileId file, bool now_only) const {
                            std::to_string(options.replication) + ", until the file is closed)";
   return impl_->CheckGrowth({.what = what,
                              .directory = directory,
-                             .user = options.owner,
+                             .user = PayerOf(entry->file.path, options.owner),
                              .note = note,
                              .added = added,
                              .owned = added,
@@ -178,12 +184,13 @@ Status Namespace::CheckRoomForReplicas(std::string_view path, std::uint32_t repl
   const Use added{.bytes = static_cast<const File*>(node)->length * (replication - node->replication), .entries = 0};
   const std::string what = "set the replication of " + Quote(path);
   return impl_->CheckGrowth(
-      {.what = what, .directory = node->parent, .user = *node->owner, .added = added, .owned = added});
+      {.what = what, .directory = node->parent, .user = PayerOf(path, *node->owner), .added = added, .owned = added});
 }
 
 Status Namespace::CheckRoomForOwner(std::string_view path, std::string_view owner) const {
   const TreeNode* node = impl_->tree.Find(path).node;
-  if (!impl_->HasQuotas() || node == nullptr || node->parent == nullptr || *node->owner == owner) return Status::Ok();
+  if (!impl_->HasQuotas() || node == nullptr || node->parent == nullptr || *node->owner == owner || node->exempt)
+    return Status::Ok();
   Use own{.bytes = 0, .entries = 1};
   if (!node->directory) own.bytes = static_cast<const File*>(node)->length * node->replication;
   const std::string what = "give " + Quote(path) + " to " + Quote(owner);

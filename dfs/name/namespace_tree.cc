@@ -5,6 +5,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "dfs/wire/job_logs.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 
@@ -21,6 +23,21 @@ namespace {
 Use OwnUse(const TreeNode& node) {
   if (node.directory) return {.bytes = 0, .entries = 1};
   return {.bytes = static_cast<const File&>(node).length * node.replication, .entries = 1};
+}
+
+// Returns true if the node is the directory of archived logs or lies below it.
+bool IsOfJobLogs(const TreeNode& node, const Directory& root) {
+  const TreeNode* top = nullptr;     // of the node's path: the directory in the root
+  const TreeNode* second = nullptr;  // the one below it
+  const TreeNode* at = &node;
+  for (; at->parent != nullptr; at = at->parent) second = std::exchange(top, at);
+  return at == &root && second != nullptr && *top->name == BaseName(kSystemDirectory) &&
+         *second->name == BaseName(kJobLogsDirectory);
+}
+
+// Returns true if the directory is the one of archived logs or lies above it.
+bool IsAboveJobLogs(const TreeNode& node) {
+  return node.directory && node.parent != nullptr && IsWithin(kJobLogsDirectory, Tree::PathOf(node));
 }
 
 std::vector<Account*> AccountsFrom(Directory* directory) {
@@ -105,8 +122,9 @@ void Tree::Attach(Directory* parent, std::string_view name, std::unique_ptr<Tree
   MILLRACE_CHECK(parent->entries.size() == before + 1, "the name is taken: " + Quote(name));
   raw->name = &entry->first;
   raw->parent = parent;
+  raw->exempt = IsOfJobLogs(*raw, root_);
   const Use own = OwnUse(*raw);
-  by_user_[raw->owner] += own;
+  UseOfPayer(*raw) += own;
   for (const Directory* above = parent; above != nullptr; above = above->parent) {
     if (above->account) above->account->use += own;
   }
@@ -119,12 +137,28 @@ void Tree::Move(TreeNode* node, Directory* parent, std::string_view name) {
     for (Account* account : before) account->use -= moved;
     for (Account* account : after) account->use += moved;
   }
+  const bool was_above = IsAboveJobLogs(*node);
   Directory::Entries::node_type entry = node->parent->entries.extract(*node->name);
   entry.key() = std::string(name);
   const auto inserted = parent->entries.insert(std::move(entry));
   MILLRACE_CHECK(inserted.inserted, "the name is taken: " + Quote(name));
   node->parent = parent;
   node->name = &inserted.position->first;
+  if (was_above || IsAboveJobLogs(*node) || node->exempt != IsOfJobLogs(*node, root_)) Recharge(node);
+}
+
+void Tree::ExemptJobLogs() {
+  if (TreeNode* logs = Find(kJobLogsDirectory).node; logs != nullptr) Recharge(logs);
+}
+
+void Tree::Recharge(TreeNode* node) {
+  if (const bool exempt = IsOfJobLogs(*node, root_); node->exempt != exempt) {
+    UseOfPayer(*node) -= OwnUse(*node);
+    node->exempt = exempt;
+    UseOfPayer(*node) += OwnUse(*node);
+  }
+  if (!node->directory) return;
+  for (const auto& [name, child] : static_cast<Directory*>(node)->entries) Recharge(child.get());
 }
 
 void Tree::Destroy(TreeNode* node, std::vector<BlockId>* freed) {
@@ -146,7 +180,7 @@ bool Tree::Register(File* file) {
 
 Use Tree::Unregister(const TreeNode& node, std::vector<BlockId>* freed) {
   Use use = OwnUse(node);
-  by_user_[node.owner] -= use;
+  UseOfPayer(node) -= use;
   if (node.directory) {
     --total_.directories;
     if (!quotas_.empty()) quotas_.erase(node.id);
@@ -172,15 +206,15 @@ void Tree::SetReplication(File* file, std::uint32_t replication) {
   file->replication = replication;
   const Use after = OwnUse(*file);
   total_.bytes_with_replicas += after.bytes - before.bytes;
-  by_user_[file->owner].bytes += after.bytes - before.bytes;
+  UseOfPayer(*file).bytes += after.bytes - before.bytes;
   for (Account* account : AccountsFrom(file->parent)) account->use.bytes += after.bytes - before.bytes;
 }
 
 void Tree::SetOwner(TreeNode* node, std::string_view owner) {
   const Use own = OwnUse(*node);
-  if (node->parent != nullptr) by_user_[node->owner] -= own;
+  if (node->parent != nullptr) UseOfPayer(*node) -= own;
   node->owner = Intern(owner);
-  if (node->parent != nullptr) by_user_[node->owner] += own;
+  if (node->parent != nullptr) UseOfPayer(*node) += own;
 }
 
 Use Tree::UseOf(const TreeNode& node) {

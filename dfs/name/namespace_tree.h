@@ -30,6 +30,7 @@ struct TreeNode {
   TreeNode& operator=(const TreeNode&) = delete;
 
   const bool directory;
+  bool exempt = false;  // it counts as the system's, whoever owns it (dfs/wire/job_logs.h)
   Mode mode = 0;
   std::uint32_t replication = 0;  // of a file
   FileId id = 0;                  // 0 is the root
@@ -87,10 +88,13 @@ class Tree {
   [[nodiscard]] bool Register(File* file);
   void SetReplication(File* file, std::uint32_t replication);
   void SetOwner(TreeNode* node, std::string_view owner);
+  // Counts the archived logs of jobs as the system's. Requires: all nodes are attached. For the end of a load, which
+  // attaches directories before it knows where they lie; later the tree does it by itself.
+  void ExemptJobLogs();
 
   // Returns the use of the node itself with all below it, by a walk.
   [[nodiscard]] static Use UseOf(const TreeNode& node);
-  // Returns the use of everything that the user owns, but for the root.
+  // Returns the use of everything that the user owns, but for the root and the archived logs of jobs.
   [[nodiscard]] Use UseOfUser(std::string_view user) const;
   // Gives the directory an account, unless it has one: the use of all below it, by a walk.
   Account& OpenAccount(Directory* directory);
@@ -108,10 +112,14 @@ class Tree {
  private:
   // Returns the use of the node with all below it.
   Use Unregister(const TreeNode& node, std::vector<BlockId>* freed);
+  [[nodiscard]] Use& UseOfPayer(const TreeNode& node) { return by_user_[node.exempt ? nobody_ : node.owner]; }
+  // Makes the node with all below it count as its place says.
+  void Recharge(TreeNode* node);
 
   Directory root_;
   std::set<std::string, std::less<>> names_;  // of users and groups; few, and kept for good
   boost::unordered_flat_map<BlockId, File*> holders_;
+  const std::string* nobody_ = Intern("");
   Namespace::Usage total_;
   boost::unordered_flat_map<const std::string*, Use> by_user_;
   std::map<FileId, Directory*> quotas_;                    // the directories that have a quota

@@ -13,6 +13,9 @@
 
 namespace millrace::dfs {
 
+// The directory of what the system itself keeps in the file system.
+inline constexpr std::string_view kSystemDirectory = "/.millrace";
+
 // The directory in which clients keep the executables of jobs (client/job_client/executable_store.h), until the master
 // removes them (master/control/executables.h).
 inline constexpr std::string_view kExecutablesDirectory = "/.millrace/executables";

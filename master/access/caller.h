@@ -31,7 +31,8 @@ class Caller {
   // Returns true if the caller is a client, not a task, and its user is an administrator now; always true without TLS.
   [[nodiscard]] bool IsAdministrator() const;
   // Returns the user with their present groups. An administrator's client is refused nothing, nor is any caller without
-  // TLS. A worker is refused nothing either: call_rights.h already denies it every call that changes a file.
+  // TLS. A worker is refused nothing either: call_rights.h already denies it every call that changes a file, but for
+  // those that write its archives of logs (JobLogs in master/control/job_logs.h).
   [[nodiscard]] dfs::Principal principal() const;
 
   // Each of these checks returns OK, or kDenied with the caller, the action, its object, the reason, and whom to ask.

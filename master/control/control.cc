@@ -111,6 +111,7 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       scheduler_(config_.scheduler, scheduler_file_, clock_, jobs_, steps_, seams_.log),
       executables_(config_.executable_retention, clock_, files_, jobs_, room_, steps_, seams_.log),
       expired_trash_(config_.trash_retention, clock_, files_, room_, steps_, seams_.log),
+      job_logs_(config_, clock_, files_, nodes_, jobs_, room_, steps_, seams_.log),
       certificates_(seams_.certificates, clock_, nodes_, seams_.log),
       tasks_(*this) {}
 
@@ -217,6 +218,7 @@ void Control::Tick(Micros late) {
   KeepCopies();
   executables_.Sweep();
   expired_trash_.Sweep();
+  job_logs_.Sweep();
 }
 
 // After a start the blocks of a worker seem to be nowhere until it has reported.

@@ -43,6 +43,7 @@
 #include "master/control/dispatcher.h"
 #include "master/control/executables.h"
 #include "master/control/expired_trash.h"
+#include "master/control/job_logs.h"
 #include "master/control/master_clock.h"
 #include "master/control/master_config.h"
 #include "master/control/node_watch.h"
@@ -125,6 +126,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
   [[nodiscard]] ReplicaWork& replicas() { return replicas_; }
   [[nodiscard]] SchedulerChoice& scheduler() { return scheduler_; }
+  [[nodiscard]] JobLogs& job_logs() { return job_logs_; }
   [[nodiscard]] SummaryParts summary() const;
 
  private:
@@ -168,6 +170,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   SchedulerChoice scheduler_;
   Executables executables_;
   ExpiredTrash expired_trash_;
+  JobLogs job_logs_;
   CertificateWatch certificates_;
   kj::TaskSet tasks_;
 };

@@ -65,6 +65,12 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
                "how long what was removed into the trash stays there; 0: there is no trash, and what is in it already "
                "stays until it is removed by hand");
   set.Integer("master.history_jobs", &config->history_jobs, 1000, 0, 1000000, "how many ended jobs to remember");
+  set.Integer("master.job_logs_keep", &config->job_logs_keep, 200, 0, 100'000,
+              "of how many ended jobs, the newest, the logs are kept in the file system (/.millrace/logs); 0: of none");
+  set.Bytes("master.job_logs_bytes", &config->job_logs_bytes, std::uint64_t{128} << 20, std::uint64_t{64} << 10,
+            std::uint64_t{1} << 40,
+            "the most bytes of logs of one job, before they are compressed, that are kept there; each of its nodes has "
+            "an equal share, and what is longer is cut in its middle");
   set.Bool(
       "master.avoid_ailing", &config->avoid_ailing, true,
       "give no tasks, and no blocks that others can take, to nodes whose disk has become slow or that others cannot "

@@ -46,6 +46,8 @@ struct MasterConfig {
   std::int64_t maintenance_replicas = 0;
   std::uint64_t default_block_size = 0;
   std::int64_t history_jobs = 0;
+  std::int64_t job_logs_keep = 0;
+  std::uint64_t job_logs_bytes = 0;
   bool avoid_ailing = false;
   std::int64_t max_connections = 0;
   std::int64_t max_connections_per_peer = 0;

@@ -97,6 +97,8 @@ class JobTracker {
   [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return job_numbers_.Reserve(&step->batch); }
   // Does what JobTable::FindToken does.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const { return jobs_.FindToken(token); }
+  // Returns the ended jobs but the newest `kept`, from the oldest on.
+  [[nodiscard]] std::vector<JobId> EndedBeyond(std::size_t kept) const { return jobs_.BeyondHistory(kept, {}); }
   [[nodiscard]] bool IsOutput(std::string_view path) const { return jobs_.IsOutput(path); }
   // Notes that a quota has no room for this file, however many other files end. If it is one of an attempt of a job,
   // and the attempt fails, the failure is permanent.

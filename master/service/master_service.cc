@@ -502,6 +502,7 @@ MasterParts MasterPartsOf(Control& control) {
                                     .age = control.age(),
                                     .watch = control.watch(),
                                     .workers = control.workers(),
+                                    .job_logs = control.job_logs(),
                                     .log = control.seams().log};
   return {.config = control.config(),
           .identity = control.identity(),
@@ -551,6 +552,7 @@ NameParts NamePartsOf(Control& control) {
           .steps = control.steps(),
           .workers = control.workers(),
           .replicas = control.replicas(),
+          .job_logs = control.job_logs(),
           .leases = leases};
 }
 

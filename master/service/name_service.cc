@@ -9,6 +9,7 @@
 
 #include "base/rpc/calls.h"
 #include "base/text.h"
+#include "dfs/wire/job_logs.h"
 #include "dfs/wire/path.h"
 #include "dfs/wire/quota_wire.h"
 #include "dfs/wire/trash.h"
@@ -291,6 +292,8 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     options.writer = ToString(params.getWriter());
     const std::string path = Canonical(params.getPath());
     return Audited(*caller_, "create", AuditedPath(path), [&] {
+      const bool archive = dfs::IsWithin(path, dfs::kJobLogsDirectory) || IsWorker();
+      if (archive) options = Require(master_.job_logs.OptionsFor(path, caller_->peer().identity, options));
       if (!master_.jobs.IsOutput(path)) Require(master_.room.CheckChange());
       Require(CheckLength("create a file: its owner", options.owner, kLongestName));
       Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
@@ -299,6 +302,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
         if (!names().CheckRoomForFile(path, options, false).ok()) master_.jobs.NoteOverQuota(path);
         Require(room);
       }
+      if (archive) KeepDirectories(path);
       Step step = master_.steps.Begin();
       const dfs::FileId file = Require(files().Create(path, options, step.now, &step.batch));
       context.getResults().setFile(file);
@@ -316,6 +320,10 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
       Require(
           NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
     const dfs::Principal who = Who();
+    if (IsWorker()) {
+      const Status may = master_.job_logs.CheckWorkerWrites(open->path, caller_->peer().identity);
+      if (!may.ok()) Require(caller_->Audited("resume", AuditedPath(open->path), may));
+    }
     if (!who.superuser && open->options.owner != who.user) {
       Require(caller_->Audited("resume", AuditedPath(open->path),
                                Denied(Printable(who.user) + " may not write " + Quote(open->path) + ": " +
@@ -522,6 +530,14 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     }
   }
 
+  // In a step of its own, since the making of the file may fail.
+  void KeepDirectories(const std::string& path) {
+    Step step = master_.steps.Begin();
+    const Status kept = master_.job_logs.KeepDirectories(path, &step);
+    if (!step.batch.empty()) master_.steps.FinishLazily(std::move(step));
+    Require(kept);
+  }
+
   kj::Promise<void> Remove(std::string_view call, capnp::Data::Reader at, bool recursive) {
     return Change(
         call, at, "",
@@ -552,6 +568,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     return Require(dfs::CanonicalPath(ToString(path)));
   }
   [[nodiscard]] dfs::Principal Who() const { return caller_->principal(); }
+  [[nodiscard]] bool IsWorker() const { return caller_->peer().identity.role == tls::Role::kWorker; }
   // Returns the canonical path, if the caller has the right to look at it in this way.
   [[nodiscard]] std::string Looked(std::string_view call, dfs::Wish wish, capnp::Data::Reader path) {
     std::string canonical = Canonical(path);

@@ -10,6 +10,7 @@
 
 #include "base/protocol/name.capnp.h"
 #include "master/access/caller.h"
+#include "master/control/job_logs.h"
 #include "master/control/master_clock.h"
 #include "master/control/master_config.h"
 #include "master/control/replica_work.h"
@@ -31,6 +32,7 @@ struct NameParts {
   Steps& steps;
   Workers& workers;
   ReplicaWork& replicas;
+  JobLogs& job_logs;
   FileLeaseParts leases;
 };
 

@@ -226,6 +226,23 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
     return master_.steps.Finish(std::move(step));
   }
 
+  kj::Promise<void> archiveLogs(ArchiveLogsContext context) override {
+    constexpr std::size_t kMostAskedAbout = 100;
+    Listen();
+    std::vector<JobId> jobs;
+    for (const std::uint32_t job : context.getParams().getJobs()) {
+      if (jobs.size() < kMostAskedAbout) jobs.emplace_back(JobId{job});
+    }
+    const std::vector<JobLogs::Order> orders = master_.job_logs.OrdersFor(node_, jobs);
+    auto out = context.getResults().initOrders(static_cast<unsigned>(orders.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setJob(orders[i].job.value);
+      out[i].setFate(static_cast<wire::LogFate>(orders[i].fate));
+      out[i].setBytes(orders[i].bytes);
+    }
+    return kj::READY_NOW;
+  }
+
  private:
   void WritePeers(const std::vector<NodeId>& peers, HeartbeatContext& context) {
     auto look = context.getResults().initLook(static_cast<unsigned>(peers.size()));

@@ -11,6 +11,7 @@
 #include "master/cluster/node_table.h"
 #include "master/control/database_age.h"
 #include "master/control/disk_room.h"
+#include "master/control/job_logs.h"
 #include "master/control/master_clock.h"
 #include "master/control/node_watch.h"
 #include "master/control/steps.h"
@@ -30,6 +31,7 @@ struct WorkerSessionParts {
   const DatabaseAge& age;
   NodeWatch& watch;
   Workers& workers;
+  const JobLogs& job_logs;
   Log log;
 };
 

@@ -21,6 +21,8 @@
 #include "base/release.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
+#include "dfs/wire/job_logs.h"
+#include "dfs/wire/path.h"
 #include "master/control/cluster_record.h"
 #include "master/control/control.h"
 #include "master/service/master_service.h"
@@ -183,6 +185,7 @@ const std::map<std::string, Ask>& Asks() {
       {"WorkerSession.reducePhase", attempt},
       {"WorkerSession.leave", nothing},
       {"WorkerSession.foretell", nothing},
+      {"WorkerSession.archiveLogs", nothing},
       {"WorkerSession.offerTrash", nothing},
       {"JobService.submit", submit},
       {"JobService.status", job},
@@ -255,7 +258,10 @@ class RightsTest : public testing::Test {
     Reach(&peer, names);
     if (identity.role == Role::kClient) Reach(&peer, master.jobsRequest().send().wait(io_.waitScope).getService());
     if (identity.role == Role::kClient || identity.role == Role::kTask) TakeLease(&peer, "/of " + common_name);
-    if (identity.role == Role::kWorker) Reach(&peer, Register(master));
+    if (identity.role == Role::kWorker) {
+      Reach(&peer, Register(master));
+      TakeLease(&peer, NewArchive());
+    }
     return peer;
   }
   template <class Interface>
@@ -265,6 +271,21 @@ class RightsTest : public testing::Test {
     for (const auto base : schema.getSuperclasses()) interfaces.push_back(base.getProto().getId());
     for (const std::uint64_t interface : interfaces)
       peer->reached.insert_or_assign(interface, Interface(client));  // what is made of it takes it away
+  }
+  // Returns the path of the logs of a job of Ann's that has ended, on the node that has registered.
+  std::string NewArchive(bool ended = true) {
+    Step step = control_->steps().Begin();
+    JobRequest request;
+    request.name = "ended";
+    request.owner = "ann";
+    request.pool = "production";
+    request.output = "/ended" + std::to_string(++archives_);
+    request.split_by = SplitBy::kNumbers;
+    request.maps = request.records = 1;
+    const JobId job = control_->jobs().Submit(std::move(request), &step).value();
+    if (ended) MILLRACE_CHECK(control_->jobs().Kill(job, "test", &step).ok(), "kill");
+    control_->steps().FinishLazily(std::move(step));
+    return dfs::PathOf({job, control_->nodes().all().begin()->first});
   }
   // Begins to write a file of the peer's own.
   void TakeLease(Peer* peer, const std::string& path) {
@@ -344,6 +365,7 @@ class RightsTest : public testing::Test {
   std::optional<rpc::Server> server_;
   std::string address_;
   kj::Promise<void> accepting_ = nullptr;
+  int archives_ = 0;
 };
 
 // The rules once more, apart from the code that enforces them: who of these may make a call whose role is right.
@@ -371,8 +393,9 @@ bool HasRight(Besides right, const std::string& caller) {
 
 // A lease that somebody holds is his own, and what is asked by it is allowed; but a file is handed over to a job of its
 // owner alone, and here it is to Ann's.
-Besides BesidesOf(const std::string& call, const CallRights::Right& right) {
+Besides BesidesOf(const std::string& call, const CallRights::Right& right, bool worker) {
   if (call == "FileLease.handOver") return Besides::kOwnJob;
+  if (call == "NameService.create" && worker) return Besides::kLease;  // no file but its archives of logs
   return call.starts_with("FileLease.") ? Besides::kSession : right.besides;
 }
 
@@ -393,9 +416,10 @@ TEST_F(RightsTest, EveryCallIsRefusedOrAllowedAsTheTableSays) {
         EXPECT_FALSE(has_role) << call.name << " is not reached by " << caller;
         continue;
       }
-      const bool allowed = has_role && HasRight(BesidesOf(call.name, right), caller);
+      const bool allowed = has_role && HasRight(BesidesOf(call.name, right, role == Role::kWorker), caller);
       Prepare(&subjects);
-      if (call.name.starts_with("FileLease.")) TakeLease(&peer, "/own" + std::to_string(subjects.number));
+      if (call.name.starts_with("FileLease."))
+        TakeLease(&peer, role == Role::kWorker ? NewArchive() : "/own" + std::to_string(subjects.number));
       const Status outcome = Make(peer, call, subjects);
       ++made;
       if (outcome.code() == StatusCode::kDenied) ++refused;
@@ -413,6 +437,50 @@ TEST_F(RightsTest, EveryCallIsRefusedOrAllowedAsTheTableSays) {
   std::size_t told = 0;
   for (std::size_t at = 0; (at = audit.find(" denied ", at)) != std::string::npos; ++at) ++told;
   EXPECT_EQ(told, refused);
+}
+
+// A worker writes the logs of its own node and of jobs that have ended, and nobody else writes there.
+TEST_F(RightsTest, OnlyTheWorkerOfTheNodeArchivesLogs) {
+  Peer worker = Connect("worker:w1");
+  const std::string ended = NewArchive(), live = NewArchive(false), mine = NewArchive();
+  const auto names = capnp::Schema::from<dfs::wire::NameService>().getProto().getId();
+  const auto create = [&](Peer& peer, const std::string& path) {
+    auto request = peer.reached.at(names).castAs<dfs::wire::NameService>().createRequest();
+    request.setPath(Path(path.c_str()));
+    request.setOwner("bob");
+    request.setMode(0777);
+    return request.send()
+        .then([&peer](auto&& answer) -> kj::Promise<void> {
+          auto completing = answer.getLease().completeRequest();
+          return completing.send().ignoreResult();
+        })
+        .then([] { return Status::Ok(); }, [](kj::Exception&& why) { return Outcome(why); })
+        .wait(io_.waitScope);
+  };
+  const Status made = create(worker, ended);
+  ASSERT_TRUE(made.ok()) << made.message();
+  const Result<dfs::FileStatus> file = control_->files().names().Stat(ended);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->owner, "ann");
+  EXPECT_EQ(file->mode, dfs::kJobLogsMode);
+  EXPECT_TRUE(create(worker, ended).ok()) << "once more, after it was killed";
+  const std::string directory(dfs::ParentPath(ended));
+  EXPECT_EQ(control_->files().names().Stat(directory)->owner, "");
+  for (const std::string& path : {live, directory + "/node99", directory + "/other", ended + "/x", directory,
+                                  std::string("/.millrace/logs/job999/node1"), std::string("/.millrace/logs/x"),
+                                  std::string("/.millrace/executables/x"), std::string("/private/x")})
+    EXPECT_EQ(create(worker, path).code(), StatusCode::kDenied) << path;
+  for (const char* caller : {"client:ann", "client:bob", "client:admin", "task:ann"}) {
+    Peer peer = Connect(caller);
+    EXPECT_EQ(create(peer, mine).code(), StatusCode::kDenied) << caller;
+    EXPECT_EQ(create(peer, directory + "/x").code(), StatusCode::kDenied) << caller;
+  }
+  const auto may_read = [&](const char* user, std::set<std::string, std::less<>> groups) {
+    return control_->files().names().Check(dfs::Wish::kRead, ended, {.user = user, .groups = std::move(groups)}).ok();
+  };
+  EXPECT_TRUE(may_read("ann", {}));
+  EXPECT_FALSE(may_read("bob", {"analysts"}));
+  EXPECT_FALSE(control_->files().names().Check(dfs::Wish::kRemove, ended, {.user = "ann", .groups = {}}).ok());
 }
 
 // What the master calls is given to it by workers and clients; nobody is given it by the master.

@@ -144,6 +144,8 @@ SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
   config_.forget_nodes_after = options.forget_nodes_after.value_or(config_.forget_nodes_after);
   config_.executable_retention = options.executable_retention.value_or(config_.executable_retention);
   config_.trash_retention = options.trash_retention.value_or(config_.trash_retention);
+  config_.job_logs_keep = options.job_logs_keep.value_or(config_.job_logs_keep);
+  config_.history_jobs = options.history_jobs.value_or(config_.history_jobs);
   EXPECT_TRUE(master::StoreClusterId(FormatClusterId(0, options.seed), store_.get()).ok());
   commit_log_ = std::make_unique<MuteLog>(
       rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); }));

@@ -43,6 +43,8 @@ struct SimulatedOptions {
   std::optional<Micros> forget_nodes_after = {};    // master.forget_nodes_after; none: the default
   std::optional<Micros> executable_retention = {};  // master.executable_retention; none: the default
   std::optional<Micros> trash_retention = {};       // dfs.trash_retention; none: the default
+  std::optional<std::int64_t> job_logs_keep = {};   // master.job_logs_keep; none: the default
+  std::optional<std::int64_t> history_jobs = {};    // master.history_jobs; none: the default
   Release master = ThisRelease();                   // the release that the master claims to be
 };
 

@@ -97,6 +97,22 @@ FetchFile FetchFrom(const WorkerConfig& config, const std::shared_ptr<tls::Crede
   };
 }
 
+// Each archive is written over a connection of its own, as executables are fetched. A failed one is tried again later.
+StoreFile StoreIn(const WorkerConfig& config, const std::shared_ptr<tls::Credentials>& credentials) {
+  return [master = config.master, directory = config.directory, credentials](
+             const std::string& path, const std::function<Status(const WriteBytes&)>& fill) -> Status {
+    dfs::ClientOptions options;
+    options.master = master;
+    options.credentials = credentials;
+    MILLRACE_ASSIGN(options.cluster, ReadClusterOf(directory));
+    options.cluster_advice = "it is that of this worker";
+    MILLRACE_ASSIGN(const auto client, dfs::DfsClient::Connect(options));
+    MILLRACE_ASSIGN(const auto file, client->Create(path, {}));
+    MILLRACE_TRY(fill([&file](std::string_view bytes) { return file->Write(bytes); }));
+    return file->Close();
+  };
+}
+
 std::vector<std::string> Listed(const std::string& commas) {
   std::vector<std::string> parts;
   std::istringstream in(commas);
@@ -503,7 +519,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, meters, clock.Now(), failing, log));
   rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
       scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs"), ends(mailbox, "agent-ends"),
-      orphans(mailbox, "agent-orphans");
+      orphans(mailbox, "agent-orphans"), archiving(mailbox, "agent-archive");
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall,
@@ -523,7 +539,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       AgentParts{
           timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock, &peer_dialer,
           [&meters] { return meters.Times(); },
-          credentials == nullptr ? std::function<Micros()>() : [credentials] { return credentials->Ends().first(); }},
+          credentials == nullptr ? std::function<Micros()>() : [credentials] { return credentials->Ends().first(); },
+          &archiving, StoreIn(config, credentials)},
       config,
       WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
                      confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
@@ -547,6 +564,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
                   daemon::MetricsPages::Start(config.metrics_listen, log));
   YieldTheDisk(checks);
   YieldTheDisk(scrubbing);
+  YieldTheDisk(archiving);
   Scrubber scrubber(timer, clock, *blocks, scrubbing, ScrubOptionsOf(config),
                     [&agent](const CheckedBlock& checked) { agent->Found(checked); });
   if (config.scrub_period > 0) scrubber.Start();

@@ -223,5 +223,34 @@ TEST_F(QuotaTest, AStoredQuotaOfNoDirectoryIsSkippedAndADamagedOneIsTold) {
   EXPECT_THAT(corrupt.message(), HasSubstr("q/uann"));
 }
 
+// Wherever they are moved, and after a load, which may come to a file before its directory.
+TEST_F(QuotaTest, ArchivedLogsOfJobsCountAgainstNoUser) {
+  ASSERT_TRUE(names_->SetUserQuota("ann", {.bytes = 1000, .entries = 10}, &batch_).ok());
+  ASSERT_TRUE(names_->MakeDirectory("/.millrace/logs/job1", "", 1, &batch_).ok());
+  Write("/.millrace/logs/job1/node1", 5000);
+  Write("/home/.millrace/logs/x", 20);
+  EXPECT_TRUE(names_->CheckRoomForFile("/.millrace/logs/job1/node2", Options()).ok());
+  const FileId open = *names_->Create("/.millrace/logs/job1/node2", Options(), 5, &batch_);
+  EXPECT_TRUE(names_->CheckRoomForBlock(open).ok());
+  ASSERT_TRUE(names_->AddBlock(open, &batch_).ok());
+  const Use elsewhere = names_->QuotaOfUser("ann").use;
+  EXPECT_EQ(elsewhere.bytes, 60U);
+  EXPECT_EQ(names_->QuotaOfUser("ann").reserved, Use());
+  Reload();
+  EXPECT_EQ(names_->QuotaOfUser("ann").use, elsewhere);
+  EXPECT_EQ(names_->QuotaOfUser("ann").reserved, Use());
+  ASSERT_TRUE(names_->SetReplication("/.millrace/logs/job1/node1", 2, &batch_).ok());
+  EXPECT_EQ(names_->QuotaOfUser("ann").use, elsewhere);
+  ASSERT_TRUE(names_->Rename("/.millrace/logs/job1/node1", "/taken", 9, &batch_).ok());
+  EXPECT_EQ(names_->QuotaOfUser("ann").use.bytes, 10'060U) << "it is hers, outside";
+  ASSERT_TRUE(names_->Rename("/taken", "/.millrace/logs/job1/node1", 9, &batch_).ok());
+  ASSERT_TRUE(names_->Rename("/.millrace", "/aside", 9, &batch_).ok());
+  EXPECT_EQ(names_->QuotaOfUser("ann").use.bytes, 10'060U);
+  ASSERT_TRUE(names_->Rename("/aside", "/.millrace", 9, &batch_).ok());
+  EXPECT_EQ(names_->QuotaOfUser("ann").use, elsewhere);
+  ASSERT_TRUE(names_->Remove("/.millrace", true, &batch_, &freed_).ok());
+  EXPECT_EQ(names_->QuotaOfUser("ann").use, elsewhere);
+}
+
 }  // namespace
 }  // namespace millrace::dfs

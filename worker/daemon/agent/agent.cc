@@ -60,7 +60,10 @@ WorkerAgent::WorkerAgent(AgentParts parts, WorkerConfig config, WorkerIdentity i
       self_(std::make_shared<WorkerAgent*>(this)),
       peers_(
           parts.timer, parts.peers, [this] { session_.BeatSoon(); }, log_),
-      session_(parts.timer, parts.dialer, config_.master, Random(random.Next()), *this, log_) {
+      session_(parts.timer, parts.dialer, config_.master, Random(random.Next()), *this, log_),
+      archiver_(
+          parts.timer, parts.files, parts.archiving, parts.store_file, session_,
+          [this](JobId job) { return jobs_.contains(job); }, log_) {
   parts_.plane.Observe({[this](const dfs::StoredBlock& block) { session_.blocks().Received(block); },
                         [this](std::uint64_t id) { session_.blocks().Corrupt(id); },
                         [this](const std::string& host, std::uint16_t port) {
@@ -201,8 +204,10 @@ void WorkerAgent::ForgetJob(JobId job) {
     jobs_.erase(known);
   }
   // The files go last, since processes may write until they are gone.
-  tasks_.Add(parts_.runner.ForgetJob(job).then(
-      [this, job] { parts_.background.Run([&files = parts_.files, job] { files.RemoveJob(job); }, [] {}); }));
+  tasks_.Add(parts_.runner.ForgetJob(job).then([this, job] {
+    parts_.background.Run([&files = parts_.files, job] { files.RemoveJob(job); }, [] {});
+    archiver_.JobEnded();
+  }));
 }
 
 kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
@@ -310,6 +315,7 @@ void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader s
         "nothing deleted for good");
   }
   if (settings.hasMoment()) NoteTold(settings.getMoment());
+  archiver_.Registered(node);
   if (on_registered_) on_registered_(node);
 }
 

@@ -28,6 +28,7 @@
 #include "dfs/data/block_store.h"
 #include "worker/daemon/agent/agent_parts.h"
 #include "worker/daemon/agent/attempt_table.h"
+#include "worker/daemon/agent/log_archiver.h"
 #include "worker/daemon/agent/master_session.h"
 #include "worker/daemon/agent/peer_watch.h"
 #include "worker/daemon/agent/worker_config.h"
@@ -153,7 +154,8 @@ class WorkerAgent final : private SessionOwner {
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive the agent find null
   rpc::TaskGroup tasks_;
   PeerWatch peers_;
-  MasterSession session_;  // last: it calls the agent
+  MasterSession session_;  // it calls the agent
+  LogArchiver archiver_;   // last: it uses the session
 };
 
 }  // namespace millrace::worker

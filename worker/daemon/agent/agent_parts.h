@@ -15,6 +15,7 @@
 #include "dfs/data/sync_meter.h"
 #include "worker/daemon/agent/data_plane.h"
 #include "worker/daemon/agent/executables.h"
+#include "worker/daemon/agent/log_archiver.h"
 #include "worker/daemon/process/attempt_files.h"
 #include "worker/daemon/process/task_runner.h"
 
@@ -37,6 +38,9 @@ struct AgentParts {
   rpc::Dialer* peers = nullptr;
   std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: syncs are not measured
   std::function<Micros()> certificate_until = {};           // since the epoch; empty: there is no TLS
+  // Archives logs of ended jobs in the file system. Without these two, no logs are archived.
+  rpc::Background* archiving = nullptr;  // it waits for the file system, so it should have no other work
+  StoreFile store_file = {};
 };
 
 }  // namespace millrace::worker

@@ -365,6 +365,7 @@ kj::Promise<void> AttemptTable::WatchRoom() {
   constexpr kj::Duration kLookAtRoom = 100 * kj::MILLISECONDS;
   return parts_.timer.afterDelay(kLookAtRoom).then([this]() -> kj::Promise<void> {
     LookAtRoom();
+    LookAtLimits();
     watches_room_ = !jobs_.empty();
     return watches_room_ ? WatchRoom() : kj::Promise<void>(kj::READY_NOW);
   });
@@ -395,6 +396,50 @@ void AttemptTable::LookAtRoom() {
         (*self)->measures_ = false;
         for (const GivesWay& who : ChooseWhoGivesWay(std::move(*jobs), missing)) (*self)->GiveWay(who, shortage);
       });
+}
+
+void AttemptTable::LookAtLimits() {
+  constexpr kj::Duration kLookAtLimits = 1 * kj::SECONDS;
+  if (config_.task_scratch_bytes == 0 && config_.task_stream_bytes == 0) return;
+  if (measures_limits_ || parts_.timer.now() - limits_looked_at_ < kLookAtLimits) return;
+  const auto found = std::make_shared<std::vector<std::pair<AttemptId, AttemptFiles::Limited>>>();
+  for (const auto& [id, attempt] : attempts_) {
+    if (attempt->stage == AttemptStage::kStarted) found->emplace_back(id, AttemptFiles::Limited());
+  }
+  if (found->empty()) return;
+  measures_limits_ = true;
+  parts_.background.Run(
+      [found, &files = parts_.files] {
+        for (auto& [id, has] : *found) has = files.Measure(id);
+      },
+      rpc::WhileAlive(self_, [found](AttemptTable& table) {
+        table.measures_limits_ = false;
+        table.limits_looked_at_ = table.parts_.timer.now();
+        for (const auto& [id, has] : *found) table.StopBeyond(id, has);
+      }));
+}
+
+void AttemptTable::StopBeyond(const AttemptId& id, const AttemptFiles::Limited& has) {
+  const AttemptPtr attempt = Find(id);
+  if (attempt == nullptr) return;
+  const std::uint64_t printed = std::max(has.standard_output, has.standard_error);
+  std::string why;
+  if (config_.task_stream_bytes > 0 && printed > config_.task_stream_bytes) {
+    why = fmt::format(
+        "the attempt had printed {} to standard {}, more than task.stream_bytes = {} of its worker; let the job print "
+        "less, or raise that option",
+        FormatBytes(printed), printed == has.standard_error ? "error" : "output",
+        FormatBytes(config_.task_stream_bytes));
+  } else if (config_.task_scratch_bytes > 0 && (has.scratch > config_.task_scratch_bytes || !has.whole)) {
+    why = fmt::format(
+        "the attempt had {} in its scratch directory, {} task.scratch_bytes = {} of its worker; let the job keep less "
+        "there, or raise that option",
+        FormatBytes(has.scratch), has.whole ? "more than" : "in more files than can be counted, and the limit is",
+        FormatBytes(config_.task_scratch_bytes));
+  }
+  if (why.empty()) return;
+  ReportFailed(id, {"stopped: " + why, {}, {}}, false);
+  Stop(*attempt);
 }
 
 std::vector<JobRoom> AttemptTable::ListJobs() const {

@@ -163,6 +163,9 @@ class AttemptTable final : private TaskObserver {
   void FailStalled();
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
+  // Looks, at most once a second, whether attempts exceed task.scratch_bytes or task.stream_bytes, and stops those.
+  void LookAtLimits();
+  void StopBeyond(const AttemptId& id, const AttemptFiles::Limited& has);
   // Returns the jobs on this worker and their attempts, to be measured.
   [[nodiscard]] std::vector<JobRoom> ListJobs() const;
   void GiveWay(const GivesWay& who, const AttemptFiles::Shortage& shortage);
@@ -197,8 +200,10 @@ class AttemptTable final : private TaskObserver {
   ComputeGate gate_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> asked_since_claims_;
-  bool watches_room_ = false;  // while there are jobs
-  bool measures_ = false;      // a measurement of what jobs have written is under way
+  bool watches_room_ = false;     // while there are jobs
+  bool measures_ = false;         // a measurement of what jobs have written is under way
+  bool measures_limits_ = false;  // likewise of what attempts have that is limited
+  kj::TimePoint limits_looked_at_ = kj::origin<kj::TimePoint>();
   std::optional<std::uint64_t>
       stopped_at_;                       // bytes that were free when attempts were last stopped in the present shortage
   std::set<AttemptId> giving_room_;      // attempts that were stopped for lack of room and still have files

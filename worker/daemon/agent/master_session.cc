@@ -78,6 +78,17 @@ void MasterSession::Foretell() {
   }
 }
 
+kj::Promise<MasterSession::LogOrders> MasterSession::AskAboutLogs(const std::vector<JobId>& jobs) {
+  KJ_IF_MAYBE (session, session_) {
+    auto request = session->archiveLogsRequest();
+    auto list = request.initJobs(static_cast<unsigned>(jobs.size()));
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, jobs[i].value);
+    kj::Promise<LogOrders> asked = request.send();
+    return rpc::WithDeadline(timer_, limit_, "ask the master about logs", kj::mv(asked));
+  }
+  return rpc::ToException(Unavailable("ask the master about logs: there is no session"));
+}
+
 void MasterSession::BeatNow() {
   KJ_IF_MAYBE (session, session_) {
     auto request = session->heartbeatRequest();

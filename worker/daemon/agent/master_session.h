@@ -60,6 +60,10 @@ class MasterSession {
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
   // Sends the master the present DescribeForetelling. A registration that begins later sends it anyway.
   void Foretell();
+  // Asks the master what to do with the logs of these jobs (WorkerSession.archiveLogs). Rejects with kUnavailable if
+  // there is no session.
+  using LogOrders = capnp::Response<master::wire::WorkerSession::ArchiveLogsResults>;
+  [[nodiscard]] kj::Promise<LogOrders> AskAboutLogs(const std::vector<JobId>& jobs);
   // Sends the master the contents of the next heartbeat at once, before any later report.
   void BeatNow();
   // Sends the next heartbeat at once, or as soon as the one under way is answered.

@@ -53,6 +53,7 @@ struct WorkerConfig {
   std::uint64_t task_memory_bound = 0, task_memory_share = 0;
   Micros task_start_timeout = 0;
   Micros task_timeout = 0;
+  std::uint64_t task_scratch_bytes = 0, task_stream_bytes = 0;  // 0: no limit
   std::string sandbox;       // auto, require or off (worker/daemon/process/confiner.h)
   std::string task_users;    // "70000-99999"
   std::string task_paths;    // separated by commas

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,6 +23,8 @@ namespace {
 
 // The most files that are examined below a directory of a job. A job of 100,000 maps has fewer.
 constexpr std::size_t kMostNames = 250'000;
+
+constexpr std::string_view kArchivedSuffix = ".archived";
 
 // A task may set when its file was written, but not when that was last changed.
 Micros WrittenAt(const struct stat& info) {
@@ -107,6 +111,16 @@ std::uint64_t DiskAttemptFiles::BytesOf(const AttemptId& attempt) const {
     if (!path.empty()) bytes += directories_.BytesOnDisk(path, kMostLookedAt);
   }
   return bytes;
+}
+
+AttemptFiles::Limited DiskAttemptFiles::Measure(const AttemptId& attempt) const {
+  constexpr std::size_t kMostLookedAt = 100'000;  // files of a scratch directory
+  const AttemptPaths paths = Paths(attempt);
+  Limited limited;
+  limited.standard_output = directories_.BytesOnDisk(paths.stdout_file, 1);
+  limited.standard_error = directories_.BytesOnDisk(paths.stderr_file, 1);
+  limited.scratch = directories_.BytesOnDisk(paths.scratch, kMostLookedAt, &limited.whole);
+  return limited;
 }
 
 AttemptFiles::Taken DiskAttemptFiles::TakenBy(JobId job) const {
@@ -207,7 +221,43 @@ Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standa
   return piece;
 }
 
-DiskAttemptFiles::JobLogs DiskAttemptFiles::Measure(const std::string& path) {
+std::vector<JobId> DiskAttemptFiles::ListUnarchived() const {
+  std::set<JobId> jobs, archived;
+  const Status listed = directories_.ForEach(logs_directory(), [&](const std::string& name, const struct stat& info) {
+    const std::string_view number = std::string_view(name).substr(0, name.find('.'));
+    const std::optional<JobId> job = ParseJob("job" + std::string(number));
+    if (!job) return true;
+    if (S_ISDIR(info.st_mode) && number == name) jobs.insert(*job);
+    if (std::string_view(name).substr(number.size()) == kArchivedSuffix) archived.insert(*job);
+    return jobs.size() < kMostNames;
+  });
+  if (!listed.ok()) return {};
+  std::vector<JobId> left;
+  std::ranges::set_difference(jobs, archived, std::back_inserter(left));
+  return left;
+}
+
+Status DiskAttemptFiles::NoteArchived(JobId job) {
+  const std::string path = LogDirectory(job) + std::string(kArchivedSuffix);
+  MILLRACE_ASSIGN(Fd file, directories_.Replace(path));
+  return CloseFile(std::move(file), path);
+}
+
+Result<std::vector<AttemptFiles::StreamFile>> DiskAttemptFiles::ListLogs(JobId job) const {
+  std::vector<StreamFile> found;
+  MILLRACE_TRY(directories_.ForEach(LogDirectory(job), [&](const std::string& name, const struct stat& info) {
+    const std::string_view all = name, ending = all.substr(std::min(all.size(), all.rfind('.')));
+    if ((ending != ".out" && ending != ".err") || !S_ISREG(info.st_mode) || info.st_size == 0) return true;
+    const std::optional<AttemptId> attempt = ParseAttempt(all.substr(0, all.size() - ending.size()));
+    if (attempt && attempt->task.job == job)
+      found.push_back({*attempt, ending == ".err", static_cast<std::uint64_t>(info.st_size)});
+    return found.size() < kMostNames;
+  }));
+  std::ranges::sort(found, {}, [](const StreamFile& file) { return std::pair(file.attempt, file.standard_error); });
+  return found;
+}
+
+DiskAttemptFiles::JobLogs DiskAttemptFiles::MeasureLogs(const std::string& path) {
   constexpr std::size_t kMostForeign = 1000;  // that one sweep removes
   constexpr std::size_t kMostFiles = 100'000;
   constexpr std::uint64_t kBlock = 512;  // of st_blocks
@@ -236,7 +286,7 @@ void DiskAttemptFiles::SweepLogs(Micros oldest, std::uint64_t limit, const std::
   std::uint64_t total = 0;
   const Status listed = directories_.ForEach(logs_directory(), [&](const std::string& name, const struct stat& info) {
     if (Removals::IsAside(name) || kept.contains(name)) return true;
-    JobLogs logs = Measure(logs_directory() + "/" + name);
+    JobLogs logs = MeasureLogs(logs_directory() + "/" + name);
     // A directory that holds nothing is as old as itself.
     logs.written = std::max(logs.written, WrittenAt(info));
     total += logs.bytes;

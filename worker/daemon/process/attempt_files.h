@@ -7,6 +7,7 @@
 //   <directory>/jobs/<job>/scratch/<stem>/      the scratch directory of an attempt
 //   <directory>/jobs/<job>/shared/              files that all attempts map (client/job/side_files.h)
 //   <directory>/logs/<job>/<stem>.{out,err}     standard output and error, kept after the job
+//   <directory>/logs/<job>.archived             an empty file: those are in the archive; it goes as the logs do
 // Thread rule: any thread; everything but Paths blocks on the disk.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -63,6 +65,13 @@ class AttemptFiles {
   // Returns the bytes that the attempt's files take on the disk. Files in its scratch directory count as far as they
   // can be looked at in a moment.
   [[nodiscard]] virtual std::uint64_t BytesOf(const AttemptId&) const { return 0; }
+  // Measure returns the bytes of the attempt that its worker limits (task.scratch_bytes, task.stream_bytes). `whole` is
+  // false if the scratch directory has more files than are looked at.
+  struct Limited {
+    std::uint64_t scratch = 0, standard_output = 0, standard_error = 0;
+    bool whole = true;
+  };
+  [[nodiscard]] virtual Limited Measure(const AttemptId&) const { return {}; }
   // TakenBy returns the bytes that all files of the job take, including those that belong to no attempt. It looks for
   // longer than BytesOf. `whole` is false if it did not get to all files, or cannot look at some.
   struct Taken {
@@ -81,6 +90,20 @@ class AttemptFiles {
   // Returns at most min(limit, kLogPieceBytes) bytes from `offset`; kNotFound if there is no such log.
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
+  // ---- for the archive of the logs of jobs that have ended (worker/daemon/agent/log_archiver.h) ----
+  // Returns the jobs that have logs here and are not noted as archived.
+  [[nodiscard]] virtual std::vector<JobId> ListUnarchived() const { return {}; }
+  // Notes on the disk that nothing more is to be archived of the job.
+  virtual Status NoteArchived(JobId /*job*/) { return Status::Ok(); }
+  struct StreamFile {
+    AttemptId attempt;
+    bool standard_error = false;
+    std::uint64_t bytes = 0;
+  };
+  // Returns the streams of the job's attempts that are not empty, in order.
+  [[nodiscard]] virtual Result<std::vector<StreamFile>> ListLogs(JobId /*job*/) const {
+    return std::vector<StreamFile>();
+  }
   // Returns the record on which a map works, if it has noted one.
   [[nodiscard]] virtual std::optional<task::RecordPlace> ReadNote(const AttemptId& /*attempt*/) const {
     return std::nullopt;
@@ -104,6 +127,7 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] bool HasRoom() override;
   [[nodiscard]] std::optional<Shortage> FindShortage() const override;
   [[nodiscard]] std::uint64_t BytesOf(const AttemptId& attempt) const override;
+  [[nodiscard]] Limited Measure(const AttemptId& attempt) const override;
   [[nodiscard]] Taken TakenBy(JobId job) const override;
   [[nodiscard]] bool IsRemoving() const override { return removals_.IsBusy(); }
   void RemoveScratch(const AttemptId& attempt) override;
@@ -112,6 +136,9 @@ class DiskAttemptFiles final : public AttemptFiles {
   void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) override;
   [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                          std::uint32_t limit) const override;
+  [[nodiscard]] std::vector<JobId> ListUnarchived() const override;
+  Status NoteArchived(JobId job) override;
+  [[nodiscard]] Result<std::vector<StreamFile>> ListLogs(JobId job) const override;
   [[nodiscard]] std::optional<task::RecordPlace> ReadNote(const AttemptId& attempt) const override;
 
   // Deletes a job's logs if nothing was written to them since `oldest`. Then, until the remaining logs take at most
@@ -143,11 +170,11 @@ class DiskAttemptFiles final : public AttemptFiles {
   struct JobLogs {
     Micros written = 0;       // when the latest of its files was written
     std::uint64_t bytes = 0;  // on the disk
-    bool crowded = false;     // it has more files than Measure looks at
+    bool crowded = false;     // it has more files than MeasureLogs looks at
     std::string path;
   };
   // Looks at the logs of a job, and removes anything that is not a log.
-  JobLogs Measure(const std::string& path);
+  JobLogs MeasureLogs(const std::string& path);
 
   std::string directory_;
   sandbox::TaskDirectories directories_;

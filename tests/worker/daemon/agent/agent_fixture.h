@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -69,6 +70,8 @@ struct MasterRecord {
   std::vector<JobId> forgotten;
   kj::Maybe<kj::Promise<void>> hold_registration;  // the next registration is answered when this resolves
   std::vector<std::uint64_t> wanted;               // blocks of the trash that the master wants back
+  bool knows_archive = true;                       // false: it is of a release that keeps no archive of logs
+  std::map<JobId, master::wire::LogFate> fates;    // of the logs of jobs; of others: leave
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
 };
@@ -164,6 +167,19 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   kj::Promise<void> foretell(ForetellContext context) override {
     const auto params = context.getParams();
     return Heard("foretells: " + (params.hasLeaving() ? InWords(params.getLeaving()) : std::string("stays")));
+  }
+  kj::Promise<void> archiveLogs(ArchiveLogsContext context) override {
+    if (!record_.knows_archive) return master::wire::WorkerSession::Server::archiveLogs(context);
+    const auto jobs = context.getParams().getJobs();
+    auto orders = context.getResults().initOrders(jobs.size());
+    for (unsigned i = 0; i < jobs.size(); ++i) {
+      const auto known = record_.fates.find(JobId{jobs[i]});
+      orders[i].setJob(jobs[i]);
+      orders[i].setFate(known == record_.fates.end() ? master::wire::LogFate::LEAVE : known->second);
+      orders[i].setBytes(1000);
+      record_.log.push_back("asks about the logs of job" + std::to_string(jobs[i]));
+    }
+    return kj::READY_NOW;
   }
   kj::Promise<void> leave(LeaveContext context) override {
     return Heard(std::string("leaves: ") + context.getParams().getReason().cStr());
@@ -338,8 +354,21 @@ class AgentTest : public testing::Test {
   void StartAgent() {
     files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_, std::nullopt, MakeSilentLog(), free_));
     if (put_before_files_) files_ = put_before_files_(std::move(files_));
-    agent_ = kj::heap<WorkerAgent>(AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_,
-                                              background_, background_, clock_, peers_, syncs_},
+    agent_ = kj::heap<WorkerAgent>(AgentParts{timer_,
+                                              network_,
+                                              runner_,
+                                              *blocks_,
+                                              plane_,
+                                              *files_,
+                                              executables_,
+                                              background_,
+                                              background_,
+                                              clock_,
+                                              peers_,
+                                              syncs_,
+                                              {},
+                                              &background_,
+                                              store_file_},
                                    config_,
                                    WorkerIdentity{"0b", 4711, "socket", cluster_,
                                                   [this](const std::string& cluster) {
@@ -471,6 +500,7 @@ class AgentTest : public testing::Test {
   std::vector<std::string> joined_;               // cluster ids that were stored with the directory
   Status join_failure_;
   Log log_ = MakeSilentLog();
+  StoreFile store_file_;          // archives logs
   rpc::Dialer* peers_ = nullptr;  // reaches other workers
   std::function<std::vector<dfs::SyncTimes>()> syncs_;
   kj::Own<WorkerAgent> agent_;

@@ -36,6 +36,7 @@ class SlowlyRemoved final : public AttemptFiles {
   [[nodiscard]] std::optional<Shortage> FindShortage() const override { return files_->FindShortage(); }
   [[nodiscard]] std::uint64_t BytesOf(const AttemptId& attempt) const override { return files_->BytesOf(attempt); }
   [[nodiscard]] Taken TakenBy(JobId job) const override { return files_->TakenBy(job); }
+  [[nodiscard]] Limited Measure(const AttemptId& attempt) const override { return files_->Measure(attempt); }
   void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) override { files_->RemoveAllBut(job, outputs); }
   [[nodiscard]] bool IsRemoving() const override { return removing_; }
   void RemoveScratch(const AttemptId& attempt) override { files_->RemoveScratch(attempt); }
@@ -110,6 +111,27 @@ TEST_F(RoomTest, TheAttemptThatWroteMostIsStoppedBeforeTheReserveIsGone) {
   Advance(5 * kj::SECONDS);
   EXPECT_THAT(runner_.killed, ElementsAre(large)) << "the others go on";
   (void)idle;
+}
+
+TEST_F(RoomTest, AnAttemptBeyondALimitFailsAndTheOthersGoOn) {
+  config_.task_scratch_bytes = 4 * kMiB;
+  config_.task_stream_bytes = 3 * kMiB;
+  agent_ = nullptr;
+  StartAgent();
+  SetUpJob();
+  const AttemptId keeps = LaunchMap(0), prints = LaunchMap(1), within = LaunchMap(2);
+  WriteScratch(keeps, 5 * kMiB);
+  WriteScratch(within, 3 * kMiB);
+  WriteRun(within, 50 * kMiB);  // an output for reduces is not limited
+  ASSERT_TRUE(WriteFileDurably(files_->Paths(prints).stderr_file, std::string(4 * kMiB, 'x')).ok());
+  ASSERT_TRUE(WriteFileDurably(files_->Paths(within).stdout_file, std::string(2 * kMiB, 'x')).ok());
+  Advance(3 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, UnorderedElementsAre(keeps, prints));
+  EXPECT_THAT(record_.log, Contains(AllOf(HasSubstr("failed job3.m.0.0: stopped: the attempt had 5"),
+                                          HasSubstr("more than task.scratch_bytes = 4"))));
+  EXPECT_THAT(record_.log, Contains(AllOf(HasSubstr("failed job3.m.1.0: stopped: the attempt had printed 4"),
+                                          HasSubstr("standard error, more than task.stream_bytes = 3"))));
+  EXPECT_FALSE(Exists(files_->Paths(keeps).scratch));
 }
 
 TEST_F(RoomTest, WhoWroteNothingIsNotToBlame) {

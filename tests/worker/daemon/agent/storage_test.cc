@@ -11,15 +11,18 @@
 
 #include <atomic>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "dfs/wire/log_archive.h"
 #include "dfs/wire/path.h"
 #include "tests/fakes/inline_background.h"
 #include "worker/daemon/agent/executables.h"
+#include "worker/daemon/agent/log_archiver.h"
 #include "worker/daemon/agent/worker_config.h"
 #include "worker/daemon/process/attempt_files.h"
 #include "worker/daemon/storage/storage_lock.h"
@@ -255,6 +258,60 @@ TEST_F(StorageTest, WhatATaskPutInTheWayOfTheNextAttemptGoes) {
   (*files)->RemoveScratch(next);
   EXPECT_NE(lstat(paths.run_file.c_str(), &info), 0);
   EXPECT_NE(lstat(paths.scratch.c_str(), &info), 0);
+}
+
+TEST_F(StorageTest, LogsAreArchivedOnceAndAreCutInTheirMiddle) {
+  const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+  const AttemptId shorter = MapAttemptId(JobId{1}, 0, 0), longer = MapAttemptId(JobId{1}, 1, 0);
+  ASSERT_TRUE((*files)->Prepare(shorter).ok());
+  ASSERT_TRUE((*files)->Prepare(MapAttemptId(JobId{2}, 0, 0)).ok());
+  Write((*files)->Paths(shorter).stderr_file, "short\n");
+  Write((*files)->Paths(shorter).stdout_file, "");
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "line " + std::to_string(i) + "\n";
+  Write((*files)->Paths(longer).stdout_file, text);
+  Write(directory_.path() + "/logs/1/process.err", "not of an attempt");
+  ASSERT_EQ(symlink("/etc/passwd", (*files)->Paths(longer).stderr_file.c_str()), 0);
+  EXPECT_THAT((*files)->ListUnarchived(), ElementsAre(JobId{1}, JobId{2}));
+  std::string path, archive;
+  const StoreFile store = [&](const std::string& at, const std::function<Status(const WriteBytes&)>& fill) {
+    path = at;
+    return fill([&](std::string_view bytes) {
+      archive += bytes;
+      return Status::Ok();
+    });
+  };
+  constexpr std::uint64_t kMost = 10'006;
+  ASSERT_TRUE(ArchiveLogs(**files, JobId{1}, NodeId{7}, kMost, store).ok());
+  EXPECT_EQ(path, "/.millrace/logs/job1/node7");
+  const auto reader = dfs::LogArchiveReader::Open(archive.size(), [&](std::uint64_t at, std::uint64_t size) {
+    return Result<std::string>(archive.substr(at, size));
+  });
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  ASSERT_EQ(reader->streams().size(), 2U);
+  const auto read = [&](const AttemptId& id, bool standard_error) {
+    std::string got;
+    const dfs::ArchivedStream* stream = reader->Find(id, standard_error);
+    EXPECT_NE(stream, nullptr);
+    EXPECT_TRUE(stream != nullptr && reader->Read(*stream, [&](std::string_view piece) { got += piece; }).ok());
+    return got;
+  };
+  EXPECT_EQ(read(shorter, true), "short\n");
+  const std::string cut = read(longer, false);
+  EXPECT_TRUE(cut.starts_with(text.substr(0, 5000)));
+  EXPECT_TRUE(cut.ends_with(text.substr(text.size() - 5000)));
+  EXPECT_THAT(cut, HasSubstr("\n==== " + std::to_string(text.size() - 10'000) + " of " + std::to_string(text.size()) +
+                             " bytes of this log are left out here"));
+  EXPECT_LT(cut.size(), kMost + 300);
+  ASSERT_TRUE((*files)->NoteArchived(JobId{1}).ok());
+  EXPECT_THAT((*files)->ListUnarchived(), ElementsAre(JobId{2}));
+  // The note goes as the logs do, and not before.
+  (*files)->SweepLogs(0, std::uint64_t{1} << 40);
+  (*files)->AwaitRemovals();
+  EXPECT_THAT((*files)->ListUnarchived(), ElementsAre(JobId{2}));
+  (*files)->SweepLogs(std::numeric_limits<Micros>::max(), std::uint64_t{1} << 40);
+  (*files)->AwaitRemovals();
+  EXPECT_THAT(*ListDirectory(directory_.path() + "/logs"), IsEmpty());
 }
 
 TEST_F(StorageTest, ALogIsReadOnlyIfItIsOne) {
