@@ -21,6 +21,7 @@
 #include "lab/command/compare_command.h"
 #include "lab/command/history_command.h"
 #include "lab/command/sim_command.h"
+#include "lab/usage/usage_command.h"
 #include "master/access/access_rules.h"
 #include "master/master_main.h"
 #include "worker/daemon/worker_main.h"
@@ -88,6 +89,7 @@ int Main(int argc, char** argv) {
       {"sim", "simulate a workload under schedulers", millrace::cli::SimCommand, {}},
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},
+      {"usage", "what jobs used of the cluster, by user, pool, day or name", millrace::usage::UsageCommand, {}},
       {"support", "pack what somebody needs who is to help, without secrets", millrace::support::SupportCommand, {}},
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",

@@ -193,6 +193,9 @@ CallRights::CallRights() {
       {"readLog", kClient, Besides::kJob},
       {"history", kClient},
       {"mapLaunch", kClient, Besides::kOwnJob},
+      {"submitLater", kClient, Besides::kSubmit},
+      {"hold", kClient, Besides::kJob},
+      {"release", kClient, Besides::kJob},
   });
   // These two are served to the master. A worker or client speaks with no other peer (rpc::TcpDialer), so that nothing
   // else guards them.

@@ -53,6 +53,9 @@ constexpr auto kJobRequestFields = [](auto& message, auto& request) {
   MILLRACE_WIRE(message, Decompresses, request.decompresses);
   MILLRACE_WIRE(message, Uncut, request.uncut);
   MILLRACE_WIRE(message, Cuts, request.cuts, kInputCutFields);
+  MILLRACE_WIRE(message, After, request.after);
+  MILLRACE_WIRE(message, EvenIfFailed, request.even_if_failed);
+  MILLRACE_WIRE(message, Held, request.held);
 };
 
 Status CheckForSchedulers(master::wire::JobRequest::Reader in) {
@@ -117,6 +120,9 @@ Status Check(master::wire::JobRequest::Reader in) {
   if (in.getSkipBadRecords() > kMostSkippedRecords)
     return Invalid("submit a job: job.skip_bad_records is more than 1000");
   if (in.getMaxFailedMaps() > 100) return Invalid("submit a job: job.max_failed_maps is a percentage, 0 to 100");
+  if (in.getAfter().size() > kMostAfter)
+    return Invalid("submit a job: it is to run after " + std::to_string(in.getAfter().size()) + " jobs; at most " +
+                   std::to_string(kMostAfter));
   return CheckForSchedulers(in);
 }
 

@@ -57,6 +57,9 @@ struct JobRequest : JobTerms {
   bool decompresses = false;             // files with names of compressed files are not cut
   std::vector<std::string> uncut;        // paths of further files that are not cut
   std::vector<InputCut> cuts;            // one for each input; empty: split_by and decompresses apply to all
+  std::vector<JobId> after;              // the job starts when these have succeeded, and looks at its input then
+  bool even_if_failed = false;           // ... when these have ended in any way
+  bool held = false;                     // the job starts when it is released
   bool operator==(const JobRequest&) const = default;
 };
 
@@ -64,6 +67,9 @@ struct JobRequest : JobTerms {
 [[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
   return PoolOf(request.pool, request.owner);
 }
+
+// The most jobs for which a job may wait.
+inline constexpr std::size_t kMostAfter = 100;
 
 enum class JobState : std::uint8_t { kWaiting = 0, kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4, kLost = 5 };
 [[nodiscard]] std::string_view ToString(JobState state);
@@ -95,7 +101,7 @@ struct JobStatus {
   JobId job;
   std::string name, owner;
   JobState state = JobState::kWaiting;
-  std::string reason;  // why it failed or was killed
+  std::string reason;  // why it failed or was killed; of a waiting job, what it waits for besides slots
   std::uint8_t priority = 0;
   std::string pool, output;
   Micros submitted = 0, first_launch = 0, ended = 0;  // 0: not yet
@@ -109,6 +115,11 @@ struct JobStatus {
   std::vector<LeftOutRecord> left_out_records;  // the first of them
   Micros deadline = 0;                          // when it should have ended; 0: none
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+  std::vector<JobId> after;      // the jobs after which it was submitted
+  std::vector<JobId> waits_for;  // those of them for whose end it still waits
+  bool even_if_failed = false;   // it does not matter how these end
+  bool held = false;             // it is held, by its owner or an operator
+  Micros queued = 0;             // from when on it waits for slots; 0: not yet, or the master does not tell
   bool operator==(const JobStatus&) const = default;
 };
 

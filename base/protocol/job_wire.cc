@@ -56,6 +56,11 @@ constexpr auto kJobStatusFields = [](auto& message, auto& status) {
   MILLRACE_WIRE(message, LeftOut, status.left_out, kLeftOutMapFields);
   MILLRACE_WIRE(message, RecordsLeftOut, status.records_left_out);
   MILLRACE_WIRE(message, LeftOutRecords, status.left_out_records, kLeftOutRecordFields);
+  MILLRACE_WIRE(message, After, status.after);
+  MILLRACE_WIRE(message, WaitsFor, status.waits_for);
+  MILLRACE_WIRE(message, EvenIfFailed, status.even_if_failed);
+  MILLRACE_WIRE(message, Held, status.held);
+  MILLRACE_WIRE(message, Queued, status.queued);
 };
 
 constexpr auto kAttemptStatusFields = [](auto& message, auto& status) {

@@ -413,6 +413,9 @@ struct JobRequest {
   decompresses @27 :Bool;      # files whose names say that they are compressed are not cut
   uncut @28 :List(Data);       # further files that are not cut, since their bytes say so: canonical paths
   cuts @29 :List(InputCut);    # how each of `inputs` is cut, in place of splitBy and decompresses; empty: as these say
+  after @30 :List(UInt32);     # jobs: it starts when they have succeeded, and its input is looked at then
+  evenIfFailed @31 :Bool;      # ... when they have ended in any way
+  held @32 :Bool;              # it starts when it is released
 }
 
 struct InputCut {
@@ -427,7 +430,7 @@ struct JobStatus {
   name @1 :Text;
   owner @2 :Text;
   state @3 :JobState;
-  reason @4 :Text;             # why it failed or was killed
+  reason @4 :Text;             # why it failed or was killed; while it waits, for what besides slots
   priority @5 :UInt8;
   pool @6 :Text;
   output @7 :Data;
@@ -451,6 +454,11 @@ struct JobStatus {
   leftOut @25 :List(LeftOutMap);  # the first of these
   recordsLeftOut @26 :UInt32;
   leftOutRecords @27 :List(LeftOutRecord);  # the first of these
+  after @29 :List(UInt32);     # the jobs after which it was submitted
+  waitsFor @30 :List(UInt32);  # those of them for whose end it still waits
+  evenIfFailed @31 :Bool;
+  held @32 :Bool;              # by its owner or an operator
+  queued @33 :Int64;           # from when on it waits for slots; 0: not yet
   lost @28 :Bool;              # the database that knew the job was lost; `state` is then `killed`
 }
 
@@ -506,6 +514,12 @@ interface JobService {
   mapLaunch @10 (attempt :Task.Attempt) -> (setup :Task.JobSetup, inputs :List(Task.InputPiece), executable :Data, executableBytes :UInt64, executableCrc :UInt32);
   # Returns what a map attempt was launched with, so that it can be run again elsewhere. Once the job has ended this is known of
   # maps of which an attempt has failed, and not of all of them if there were many. `executable` is a path of the file system.
+  submitLater @11 (request :JobRequest) -> (job :UInt32);
+  # Does what submit does, for a job that may wait for others or for its release. A master that does not know the call does not
+  # know these fields of the request either, and would start the job at once.
+  hold @12 (job :UInt32) -> ();
+  # Holds a job of which no task was launched, for its owner or, if the caller is not the owner, for an operator.
+  release @13 (job :UInt32) -> ();
 }
 
 interface JobWatcher { changed @0 (status :JobStatus) -> (); }

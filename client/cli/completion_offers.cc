@@ -217,6 +217,7 @@ Words ValuesOf(const Invocation& invocation, const Place& place) {
   if (option == "--user" && verb == "job") return OfJobs(invocation, &JobStatus::owner);
   if (option == "--rack" && verb == "node") return Racks(invocation);
   if (option == "--for" && below == "maintenance") return {"15m", "30m", "1h", "2h", "4h"};
+  if (option == "--after") return NumbersOfJobs(invocation, Jobs::kLive);
   if (option == "--pool") return OfJobs(invocation, &JobStatus::pool);
   if (option == "-D" && RunsAJob(place.command) && !place.operands.empty())
     return JobOptions(invocation, place.operands.front());
@@ -237,7 +238,8 @@ Words OperandsOf(const Invocation& invocation, const Place& place) {
   if (verb == "job" && below == "priority" && place.operands.size() == 1)
     return {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
   if (verb == "job" && below != "list") {
-    const bool live = below == "kill" || below == "wait" || below == "priority";
+    const bool live =
+        below == "kill" || below == "wait" || below == "priority" || below == "hold" || below == "release";
     return NumbersOfJobs(invocation, live ? Jobs::kLive : Jobs::kAll);
   }
   if (verb == "node" && below != "list") return NodeWords(invocation);

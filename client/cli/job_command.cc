@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -142,23 +143,41 @@ int Wait(const Invocation& invocation, const Words& args) {
   return exit_status;
 }
 
+// Does the same to each of the jobs that the command line names.
+int ToEach(const Invocation& invocation, const Words& args, Arguments& arguments,
+           const std::function<Status(job::JobClient&, JobId)>& act) {
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAnyNumber)) return *status;
+  const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
+  if (!jobs.ok()) return invocation.Fail(arguments.verb(), jobs.status(), kWrongUsage);
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
+  job::JobClient client(**files);
+  int exit_status = kDone;
+  for (const JobId job : *jobs) {
+    if (const Status done = act(client, job); !done.ok()) exit_status = invocation.Fail(arguments.verb(), done);
+  }
+  return exit_status;
+}
+
 int Kill(const Invocation& invocation, const Words& args) {
   Arguments arguments("job kill", "JOB...", "Kills jobs; their output is removed.");
   arguments.Example("12 13 --reason 'wrong input'");
   std::string reason;
   arguments.Text("--reason", &reason, "the reason that the job's status shows");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAnyNumber)) return *status;
-  const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
-  if (!jobs.ok()) return invocation.Fail("job kill", jobs.status(), kWrongUsage);
-  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
-  if (!files.ok()) return invocation.Fail("job kill", files.status(), kUnreachable);
-  job::JobClient client(**files);
-  int exit_status = kDone;
-  for (const JobId job : *jobs) {
-    const Status killed = client.Kill(job, reason);
-    if (!killed.ok()) exit_status = invocation.Fail("job kill", killed);
-  }
-  return exit_status;
+  return ToEach(invocation, args, arguments,
+                [&](job::JobClient& client, JobId job) { return client.Kill(job, reason); });
+}
+
+int HoldJobs(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job hold", "JOB...",
+                      "Keeps jobs that have not begun to run from starting, until they are released. What an operator "
+                      "holds only an operator releases.");
+  return ToEach(invocation, args, arguments, [](job::JobClient& client, JobId job) { return client.Hold(job); });
+}
+
+int ReleaseJobs(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job release", "JOB...", "Releases jobs that are held, or were submitted with --hold.");
+  return ToEach(invocation, args, arguments, [](job::JobClient& client, JobId job) { return client.Release(job); });
 }
 
 int SetPriority(const Invocation& invocation, const Words& args) {
@@ -241,6 +260,8 @@ std::vector<Verb> JobVerbs() {
       {"history", "what happened to a job, event by event", ShowHistory, {}},
       {"trace", "a job as a trace for ui.perfetto.dev", TraceJob, {}},
       {"priority", "set a job's priority", SetPriority, {}},
+      {"hold", "keep a job from starting", HoldJobs, {}},
+      {"release", "let a job that is held start", ReleaseJobs, {}},
   };
 }
 

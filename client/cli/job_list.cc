@@ -24,8 +24,10 @@ using Json = nlohmann::ordered_json;
 constexpr JobState kStates[] = {JobState::kWaiting, JobState::kRunning, JobState::kSucceeded,
                                 JobState::kFailed,  JobState::kKilled,  JobState::kLost};
 
-// Returns the reason why the job has no more slots of the first kind that it could use.
+// Returns what the job waits for besides slots; else the reason why it has no more slots of the first kind that it
+// could use.
 std::string FirstWait(const JobStatus& status, const Waits& waits) {
+  if (status.state == JobState::kWaiting && !status.reason.empty()) return Printable(status.reason);
   const auto wait = std::ranges::find(waits, status.job, &job::SchedulerView::Wait::job);
   return wait == waits.end() ? "" : wait->reason;
 }

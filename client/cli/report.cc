@@ -201,6 +201,16 @@ nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs) {
   return numbers;
 }
 
+namespace {
+
+nlohmann::ordered_json NumbersOf(const std::vector<JobId>& jobs) {
+  nlohmann::ordered_json numbers = nlohmann::ordered_json::array();
+  for (const JobId job : jobs) numbers.push_back(job.value);
+  return numbers;
+}
+
+}  // namespace
+
 nlohmann::ordered_json ToJson(const JobStatus& status) {
   nlohmann::ordered_json json{{"job", status.job.value}};
   console::SetBytes(json, "name", status.name);
@@ -211,7 +221,12 @@ nlohmann::ordered_json ToJson(const JobStatus& status) {
   console::SetBytes(json, "pool", status.pool);
   json["deadline_at"] = console::InstantOrNull(status.deadline);
   console::SetBytes(json, "output", status.output);
+  json["after"] = NumbersOf(status.after);
+  json["waits_for"] = NumbersOf(status.waits_for);
+  json["even_if_failed"] = status.even_if_failed;
+  json["held"] = status.held;
   json["submitted_at"] = console::InstantOrNull(status.submitted);
+  json["queued_at"] = console::InstantOrNull(status.queued);
   json["first_launched_at"] = console::InstantOrNull(status.first_launch);
   json["ended_at"] = console::InstantOrNull(status.ended);
   json["maps"] = ToJson(status.maps);

@@ -130,6 +130,29 @@ Result<std::vector<Micros>> ParseWaits(std::string_view text) {
   return waits;
 }
 
+// Reads "3", or "3,job4".
+Status ApplyAfter(const RunOptions& options, JobRequest* request) {
+  request->even_if_failed = options.even_if_failed;
+  request->held = options.hold;
+  for (const std::string& words : options.after) {
+    std::string_view rest = words;
+    for (bool more = true; more;) {
+      const std::size_t comma = rest.find(',');
+      more = comma != std::string_view::npos;
+      const Result<JobId> job = job::ParseJobArgument(std::string(rest.substr(0, comma)));
+      if (!job.ok()) return job.status().Within("--after");
+      request->after.push_back(*job);
+      if (more) rest.remove_prefix(comma + 1);
+    }
+  }
+  if (options.even_if_failed && request->after.empty())
+    return Invalid("--even-if-failed says how the jobs of --after may end; give --after JOB, too");
+  if (request->after.size() > kMostAfter)
+    return Invalid("--after names " + std::to_string(request->after.size()) + " jobs; at most " +
+                   std::to_string(kMostAfter));
+  return Status::Ok();
+}
+
 Status ApplyScheduling(RunOptions options, JobRequest* request) {
   MILLRACE_TRY(TakeSchedulerParameters(&request->parameters, &options));
   request->pool = options.pool;
@@ -170,7 +193,7 @@ void ApplyDescription(const job::JobDescription& job, JobRequest* request) {
 // The master checks all this when the job is submitted. Checking it here first may save the upload of the executable.
 Status CheckPaths(dfs::DfsClient& files, const JobRequest& request) {
   for (const std::string& input : request.inputs) {
-    if (dfs::HasPattern(input)) continue;
+    if (dfs::HasPattern(input) || !request.after.empty()) continue;
     MILLRACE_TRY(files.Stat(input).status());
   }
   const Result<dfs::FileStatus> output = files.Stat(request.output);
@@ -206,6 +229,11 @@ Status PrepareJob(const job::LookedAt& where, Prepared* prepared) {
 // for at once is checked here, before the first step runs. Returns only if that fails, with the exit status.
 int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const RunOptions& options) {
   const std::string what = "run " + options.job;
+  if (!options.after.empty() || options.hold)
+    return invocation.Fail(what,
+                           Invalid("--after and --hold: a pipeline is driven from here, step by step; `millrace job "
+                                   "wait` before it does what --after does"),
+                           kWrongUsage);
   if (options.detach)
     return invocation.Fail(what, Invalid("--detach: a pipeline is driven from here; leave it out"), kWrongUsage);
   std::string cluster;
@@ -272,6 +300,14 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   CLI::Option* const detach =
       arguments.options().add_flag("--detach", options->detach, "print the job's number and do not wait for it");
   if (verb == "local run") detach->group("");  // it is refused with a reason
+  if (verb == "run") {
+    arguments.Example("grep /words -o /found -D grep.pattern=ERROR --after 12");
+    arguments.List("--after", &options->after,
+                   "start when these jobs have succeeded: JOB[,JOB...]; the input is looked at then");
+    arguments.Flag("--even-if-failed", &options->even_if_failed,
+                   "with --after: start when these jobs have ended in any way");
+    arguments.Flag("--hold", &options->hold, "start only once `millrace job release` says so");
+  }
   arguments.Flag("--json", &options->json, "print the job's final state, or with --list the jobs, as JSON");
   bool list = false;
   if (verb == "run") arguments.Flag("--list", &list, "list the bundled jobs and their options, and do nothing else");
@@ -335,6 +371,7 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
     request.parameters.push_back(std::move(pair));
   }
   MILLRACE_TRY(ApplyScheduling(options, &request));
+  MILLRACE_TRY(ApplyAfter(options, &request));
   Result<std::string> executable = FindJob(options.job, invocation.directory());
   // The words may have changed places: `run /in wordcount`.
   if (!executable.ok() && !options.inputs.empty() && FindJob(options.inputs[0], invocation.directory()).ok())
@@ -355,6 +392,22 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   return prepared;
 }
 
+namespace {
+
+// A job that looks at its input before it is submitted has to find it.
+Status CheckPreparesWithout(dfs::DfsClient& files, const Prepared& prepared) {
+  if (!prepared.description.prepares) return Status::Ok();
+  for (const std::string& input : prepared.request.inputs) {
+    if (dfs::HasPattern(input) || files.Stat(input).ok()) continue;
+    return Unsupported(
+        "--after: this job looks at its input before it is submitted, and " + Quote(input) +
+        " is not there yet; submit it once the other jobs have ended: `millrace job wait` waits for them");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
   JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
@@ -364,7 +417,12 @@ Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prep
     const bool cut = how.split_by != SplitBy::kFile;  // where it is not compressed
     if (how.decompresses && (cut || how.text)) opened.push_back({request.inputs[i], how.text});
   }
-  MILLRACE_ASSIGN(request.uncut, job::LookIntoInput(files, opened));
+  // The input of a job that runs after others may be theirs, and does not exist yet.
+  if (request.after.empty()) {
+    MILLRACE_ASSIGN(request.uncut, job::LookIntoInput(files, opened));
+  } else {
+    MILLRACE_TRY(CheckPreparesWithout(files, *prepared));
+  }
   MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared));
   request.input_sample = job::SampleInput(files, request.inputs);
   if (!request.executable.path.empty()) return Status::Ok();

@@ -13,6 +13,8 @@ struct RunOptions {
   std::vector<std::string> inputs, parameters;
   std::int64_t reducers = -1;  // -1: not given, which means one, or none for a job that has only maps
   bool detach = false, json = false;
+  std::vector<std::string> after;  // as given: each word names one job or several, with commas between them
+  bool even_if_failed = false, hold = false;
   std::string shown_output;  // the directory that the summary names in place of `output`; empty: `output`
   bool step = false;         // a step of a pipeline; the pipeline reads the JSON and reports a failure of the job
   // For `local run`: the side files that the job reads, as LOCAL=PATH, and whether it runs without a cluster.

@@ -18,6 +18,7 @@
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
 #include "base/console/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
@@ -129,9 +130,12 @@ class Waiter {
     const Micros now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
     if (status.first_launch != 0 && !watched_) watched_ = {now, status.bytes_read};
     if (!console_.err_is_terminal) {
+      if (status.first_launch == 0 && std::exchange(told_reason_, status.reason) != status.reason &&
+          !status.reason.empty())
+        console::SayLine(console_, ToText(job_) + ": " + Printable(status.reason));
       if (const std::string line = plain_.Update(status); !line.empty()) console::SayLine(console_, line);
     } else if (!watched_) {
-      line_.Show(ToText(job_) + " waits for a slot");
+      line_.Show(ToText(job_) + " " + (status.reason.empty() ? "waits for a slot" : Printable(status.reason)));
     } else {
       const Pace pace{.bytes = status.bytes_read - std::min(status.bytes_read, watched_->bytes_read),
                       .time = now - watched_->since,
@@ -186,6 +190,7 @@ class Waiter {
   const std::optional<Clock::time_point> until_;
   console::StatusLine line_;
   PlainProgress plain_;
+  std::string told_reason_;  // why the job waits, as last told
   TimeLeft left_;
   bool away_ = false, told_away_ = false;
   Clock::time_point away_since_;

@@ -35,13 +35,16 @@ Status JobClient::AskAboutJobs(const std::string& what, const AskJobs& f) {
 Result<JobId> JobClient::Submit(const JobRequest& request) {
   JobId job;
   std::size_t bytes = 0;
-  const auto submit = [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
-    auto call = bootstrap.castAs<Master>().jobsRequest().send().getService().submitRequest();
+  const auto send = [&](auto call) {
     ToWire(request, call.initRequest());
     bytes = call.totalSize().wordCount * sizeof(capnp::word);
     if (bytes > kMostRequestBytes) return kj::Promise<void>(kj::READY_NOW);
-    return call.send().then(
-        [&job](capnp::Response<JobService::SubmitResults>&& answer) { job = JobId{answer.getJob()}; });
+    return call.send().then([&job](auto&& answer) { job = JobId{answer.getJob()}; });
+  };
+  const auto submit = [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+    auto jobs = bootstrap.castAs<Master>().jobsRequest().send().getService();
+    const bool later = request.held || !request.after.empty();
+    return later ? send(jobs.submitLaterRequest()) : send(jobs.submitRequest());
   };
   MILLRACE_TRY(connection_.CallUntilReady("submit the job", submit));
   if (bytes > kMostRequestBytes) {
@@ -95,6 +98,22 @@ Status JobClient::SetPriority(JobId job, std::uint8_t priority) {
     auto call = jobs.setPriorityRequest();
     call.setJob(job.value);
     call.setPriority(priority);
+    return call.send().ignoreResult();
+  });
+}
+
+Status JobClient::Hold(JobId job) {
+  return AskAboutJobs("hold " + ToText(job), [&](JobService::Client jobs) {
+    auto call = jobs.holdRequest();
+    call.setJob(job.value);
+    return call.send().ignoreResult();
+  });
+}
+
+Status JobClient::Release(JobId job) {
+  return AskAboutJobs("release " + ToText(job), [&](JobService::Client jobs) {
+    auto call = jobs.releaseRequest();
+    call.setJob(job.value);
     return call.send().ignoreResult();
   });
 }

@@ -30,6 +30,9 @@ class JobClient {
   Result<std::vector<JobStatus>> List(bool live_only);
   Status Kill(JobId job, const std::string& reason);
   Status SetPriority(JobId job, std::uint8_t priority);
+  // Hold keeps a job that has not begun from starting, until Release.
+  Status Hold(JobId job);
+  Status Release(JobId job);
   Result<millrace::Counters> Counters(JobId job);
   Result<std::vector<AttemptStatus>> Attempts(JobId job);
   // Gives the attempt's log to `sink`, piece by piece, from byte `offset` of the log on. Returns the offset after the

@@ -43,6 +43,13 @@ Status Caller::CheckManages(std::string_view what, std::string_view job, std::st
                 rules_.AdministratorsOf(pool) + ") or an administrator (" + rules_.Administrators() + ")");
 }
 
+Status Caller::CheckOperates(std::string_view what, std::string_view job, std::string_view pool) const {
+  if (!known() || (is_client() && rules_.MayAdminister(user_, pool))) return Status::Ok();
+  return Denied(tls::ToText(peer_.identity) + " may not " + std::string(what) + " " + std::string(job) +
+                ": an operator holds it; ask those who administer its pool " + Quote(pool) + " (" +
+                rules_.AdministratorsOf(pool) + ") or an administrator (" + rules_.Administrators() + ")");
+}
+
 Status Caller::CheckOwns(std::string_view what, std::string_view job, std::string_view owner) const {
   if (!known() || (is_client() && (user_ == owner || rules_.IsAdministrator(user_)))) return Status::Ok();
   return Denied(tls::ToText(peer_.identity) + " may not " + std::string(what) + " " + std::string(job) + ": it is " +

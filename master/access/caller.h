@@ -42,6 +42,8 @@ class Caller {
   // Allows the owner of the job, the administrators of its pool, and the administrators of the cluster.
   [[nodiscard]] Status CheckManages(std::string_view what, std::string_view job, std::string_view owner,
                                     std::string_view pool) const;  // "kill", "job 3"
+  // Allows the administrators of the pool and of the cluster, and not the job's owner as such.
+  [[nodiscard]] Status CheckOperates(std::string_view what, std::string_view job, std::string_view pool) const;
   // Allows the owner of the job and the administrators of the cluster. Neither here nor in CheckManages does a task
   // count as its owner.
   [[nodiscard]] Status CheckOwns(std::string_view what, std::string_view job, std::string_view owner) const;

@@ -68,7 +68,9 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
             {.scheduler = {config.scheduler, sched::FormatSettings(scheduler_file_.settings())},
              .background = true,
              .history_jobs = static_cast<std::size_t>(config.history_jobs),
-             .nanoseconds = seams_.meters.nanoseconds},
+             .nanoseconds = seams_.meters.nanoseconds,
+             .principal_of = [this](const std::string& user) { return callers_.PrincipalOf(user); },
+             .may_start = [this] { return MayStartJobs(); }},
             seams_.log),
       watchers_(seams_.timer, jobs_, commits_, tasks_),
       tokens_(seams_.token_key, seams_.write_key, seams_.clock, nodes_),
@@ -214,6 +216,7 @@ void Control::Tick(Micros late) {
   workers_.MoveOutputs();
   workers_.ForgetOld();
   NoteMovedReplicas();
+  StartWaitingJobs();
   scheduler_.FollowFile();
   KeepCopies();
   executables_.Sweep();
@@ -227,6 +230,15 @@ void Control::NoteMovedReplicas() {
   Step step = steps_.Begin();
   jobs_.NoteMovedReplicas(&step);
   if (!step.batch.empty()) steps_.FinishLazily(std::move(step));
+}
+
+// As JobService::submit: blocks may be on workers that have not reported yet, and changes need room on the disk.
+bool Control::MayStartJobs() const {
+  return room_.CheckChange().ok() && !(workers_.AwaitingReports() && files_.blocks().Health().missing > 0);
+}
+
+void Control::StartWaitingJobs() {
+  if (jobs_.AnyDue()) steps_.FinishLazily(steps_.Begin());
 }
 
 // The new contents are on disk soon after, for the next start.

@@ -141,6 +141,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void LookAtRoom();
   void NoteMovedReplicas();
   void KeepCopies();
+  [[nodiscard]] bool MayStartJobs() const;
+  void StartWaitingJobs();
   void taskFailed(kj::Exception&& exception) override;
 
   // In the order in which they use each other. The tasks, which use all others, end first.

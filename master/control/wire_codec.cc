@@ -9,6 +9,7 @@
 #include "dfs/name/placement.h"
 #include "dfs/wire/messages.h"
 #include "master/jobs/answer_budget.h"
+#include "master/jobs/waiting_jobs.h"
 
 namespace millrace::master {
 
@@ -202,7 +203,8 @@ std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes) {
 
 std::size_t BytesOf(const JobView& view) {
   const JobRequest& request = view.record->request;
-  std::size_t bytes = 320;
+  std::size_t bytes = 360 + 4 * (request.after.size() + view.record->waits_for.size() + 4);
+  bytes += FieldBytes(WhyItWaits(*view.record));
   for (const std::string* text : {&request.name, &request.owner, &PoolOf(request), &request.output})
     bytes += FieldBytes(*text);
   for (const LeftOutMap& map : view.record->left_out) bytes += 24 + FieldBytes(map.input);

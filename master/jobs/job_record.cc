@@ -70,10 +70,32 @@ constexpr auto kLeftOutRecordFields = [](auto& archive, auto& left_out) {
   archive.Varint(left_out.offset);
 };
 
-// Version 1 lacks a job's facts for schedulers, 2 the maps that were left out, 3 the records that were left out, and 4
-// how many tasks were done. The key has the id.
+constexpr auto kJobIdField = [](auto& archive, auto& id) { archive.Varint(id); };
+constexpr auto kInputCutFields = [](auto& archive, auto& cut) {
+  archive.Enum(cut.split_by, SplitBy::kNumbers);
+  archive.Bits(cut.decompresses);
+};
+// The facts that the journal and the splits have of a job that the engine knows.
+constexpr auto kPlanFields = [](auto& archive, auto& r) {
+  archive.Bits(r.no_speculation, r.decompresses);
+  archive.Varint(r.skip_bad_records, r.maps, r.records, r.pack);
+  archive.Text(r.input_sample);
+  archive.List(r.uncut, kTextField);
+  archive.List(r.cuts, kInputCutFields);
+};
+constexpr auto kWaitingFields = [](auto& archive, auto& record) {
+  archive.Bits(record.waits, record.request.even_if_failed);
+  archive.Enum(record.hold, Hold::kOperator);
+  archive.List(record.request.after, kJobIdField);
+  archive.List(record.waits_for, kJobIdField);
+  archive.U64(record.held_back);
+  if (record.waits) kPlanFields(archive, record.request);
+};
+
+// Version 1 lacks a job's facts for schedulers, 2 the maps that were left out, 3 the records that were left out, 4 how
+// many tasks were done, and 5 what a job waits for. The key has the id.
 constexpr auto kJobFields = [](auto& archive, auto& record) {
-  archive.Version(1, 5, [](int version) { return NotUnderstood(kJobName, version); });
+  archive.Version(1, 6, [](int version) { return NotUnderstood(kJobName, version); });
   kRequestFields(archive, record.request);
   archive.U64(record.submitted, record.first_launch, record.ended);
   archive.Optional(record.outcome, kOutcomeFields);
@@ -81,6 +103,7 @@ constexpr auto kJobFields = [](auto& archive, auto& record) {
   if (archive.Has(3)) archive.List(record.left_out, kLeftOutMapFields);
   if (archive.Has(4)) archive.List(record.left_out_records, kLeftOutRecordFields);
   archive.Map(record.counters, kCounterFields);
+  if (archive.Has(6)) kWaitingFields(archive, record);
 };
 
 constexpr auto kBlockFields = [](auto& archive, auto& block) {

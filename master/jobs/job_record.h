@@ -83,10 +83,22 @@ void CountLeftOut(const JobFigures& figures, Counters* counters);
 // The most left-out maps, and the most left-out records, that are named.
 inline constexpr std::size_t kMostLeftOut = 20;
 
+// Who holds a job, so that no task of it is launched: its owner, who may release it, or an operator (an administrator
+// of its pool or of the cluster), whose hold only an operator releases.
+enum class Hold : std::uint8_t { kNone = 0, kOwner = 1, kOperator = 2 };
+
 struct JobRecord {
   JobId id;
   JobRequest request;
+  // The master has not given the job to the engine: it waits for other jobs, or was submitted on hold (waiting_jobs.h).
+  // It has no splits then. A job that ended in this way keeps the mark.
+  bool waits = false;
+  Hold hold = Hold::kNone;
+  std::vector<JobId> waits_for;  // of `request.after`, those whose end it still waits for
+  Micros held_back = 0;          // how long after its submission it was given to the engine
   Micros submitted = 0, first_launch = 0, ended = 0;
+  // Returns when the job was given to the engine, from which time on it waits for slots; 0: not yet, or never.
+  [[nodiscard]] Micros queued() const { return waits ? 0 : submitted + held_back; }
   std::optional<JobOutcomeRecord> outcome;  // none while the job lives
   JobFigures figures;
   std::vector<LeftOutMap> left_out;             // the first kMostLeftOut

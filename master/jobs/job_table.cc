@@ -116,7 +116,9 @@ void TrackedJob::DropWork() {
 
 Status JobTable::Load(const KeyValueStore& store) {
   MILLRACE_TRY(LoadRecords(store));
-  for (const JobId job : live_) MILLRACE_TRY(LoadWork(store, jobs_.at(job)));
+  for (const JobId job : live_) {
+    if (TrackedJob& live = jobs_.at(job); !live.record.waits) MILLRACE_TRY(LoadWork(store, live));
+  }
   return Status::Ok();
 }
 

@@ -45,6 +45,8 @@ JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOpt
       history_jobs_(options.history_jobs),
       log_(std::move(log)),
       journal_(store),
+      principal_of_(std::move(options.principal_of)),
+      may_start_(std::move(options.may_start)),
       nanoseconds_(std::move(options.nanoseconds)) {}
 
 JobTracker::~JobTracker() = default;
@@ -61,14 +63,19 @@ Status JobTracker::Load(const NodeTable& nodes) {
       std::max<std::uint64_t>(all.empty() ? 1 : std::uint64_t{all.back().value} + 1, job_numbers_.UnsureFrom());
   loaded_next_ = job_numbers_.next();
   MILLRACE_TRY(LoadHistory());
-  if (jobs_.live().empty()) return Status::Ok();
+  std::set<JobId> begun;  // that the engine knew
+  for (const JobId job : jobs_.live()) {
+    const JobRecord& record = jobs_.At(job).record;
+    record.waits ? waiting_.Add(record) : static_cast<void>(begun.insert(job));
+  }
+  if (begun.empty()) return Status::Ok();
   const auto replay = [this](const sched::Event& event, Micros time) { ReplayEvent(event, time); };
-  MILLRACE_ASSIGN(const std::size_t lines, journal_.Replay(jobs_.live(), replay));
-  log_->info("replayed {} journal lines of {} live jobs", lines, jobs_.live().size());
+  MILLRACE_ASSIGN(const std::size_t lines, journal_.Replay(begun, replay));
+  log_->info("replayed {} journal lines of {} live jobs", lines, begun.size());
   for (const auto& [node, joined] : joined_) {
     if (const NodeRecord* record = nodes.Find(node)) incarnations_[node] = record->facts.incarnation;
   }
-  for (const JobId job : jobs_.live()) {
+  for (const JobId job : begun) {
     const std::vector<MapSplits>& splits = jobs_.At(job).splits;
     places_.Watch(job, splits, files_.blocks());
     for (std::uint32_t map = 0; map < splits.size(); ++map) places_.Doubt({job, TaskKind::kMap, map});
@@ -124,41 +131,181 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Principal& who) {
   if (const auto known = FindToken(request.token)) return *known;
-  MILLRACE_TRY(CheckPlaces(request));
-  request.input_sample = request.input_sample.substr(0, sched::kInputTypeBytes);
-  MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
-  MILLRACE_TRY(CheckRights(request, who));
-  if (const std::string why = engine_.policy().Refusal(SpecOf(request, step->now)); !why.empty())
-    return Invalid("submit a job: " + why);
-  if (files_.names().Stat(request.output).ok()) {
-    return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
+  MILLRACE_TRY(CheckRequest(&request, who, step->now));
+  JobRecord record;
+  MILLRACE_ASSIGN(record.waits_for, CheckAfter(request));
+  record.waits = request.held || !record.waits_for.empty();
+  std::vector<PackedSplits> maps;
+  if (!record.waits) {
+    MILLRACE_ASSIGN(maps, PlanAndMakeOutput(request, who, step));
   }
+  const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
+  record.id = id;
+  record.hold = request.held ? Hold::kOwner : Hold::kNone;
+  record.request = std::move(request);
+  record.submitted = step->now;
+  record.figures.reduces = record.request.reduces;
+  TrackedJob& job = jobs_.Add(std::move(record));
+  if (job.record.waits) {
+    waiting_.Add(job.record);
+    step->batch.Put(JobKey(id), EncodeJob(job.record));
+  } else {
+    GiveToEngine(job, std::move(maps), step);
+  }
+  return id;
+}
+
+Status JobTracker::CheckRequest(JobRequest* request, const dfs::Principal& who, Micros now) const {
+  MILLRACE_TRY(CheckPlaces(*request));
+  request->input_sample = request->input_sample.substr(0, sched::kInputTypeBytes);
+  MILLRACE_ASSIGN(request->output, dfs::CanonicalPath(request->output));
+  MILLRACE_TRY(CheckRights(*request, who));
+  if (const std::string why = engine_.policy().Refusal(SpecOf(*request, now)); !why.empty())
+    return Invalid("submit a job: " + why);
+  if (files_.names().Stat(request->output).ok()) {
+    return Exists("output " + Quote(request->output) + ": exists already; remove it or name another one");
+  }
+  for (const JobId other : waiting_.all()) {
+    if (jobs_.Find(other)->record.request.output == request->output)
+      return Exists("output " + Quote(request->output) + ": " + ToText(other) +
+                    ", which waits, is to write it; name another one, or kill that job");
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<JobId>> JobTracker::CheckAfter(const JobRequest& request) const {
+  std::set<JobId> waits_for;
+  for (const JobId id : request.after) {
+    const std::string what = "submit a job: it is to run after " + ToText(id) + ", ";
+    const TrackedJob* const other = jobs_.Find(id);
+    if (other == nullptr && id.value >= 1 && id.value < job_numbers_.next() && lost_.Find(id) == nullptr &&
+        lost_.GapOf(id) == nullptr)
+      return NotFound(what + "which is no longer remembered, nor how it ended (master.history_jobs); leave it out");
+    if (other == nullptr) return lost_.Missing(id).Within("submit a job: the job to run after");
+    const std::optional<JobOutcomeRecord>& end = other->record.outcome;
+    if (!end) waits_for.insert(id);
+    if (end && end->outcome != sched::JobOutcome::kSucceeded && !request.even_if_failed)
+      return Invalid(what + "which " + (end->outcome == sched::JobOutcome::kFailed ? "has failed" : "was killed") +
+                     "; with --even-if-failed it runs all the same");
+  }
+  return std::vector<JobId>(waits_for.begin(), waits_for.end());
+}
+
+Result<std::vector<PackedSplits>> JobTracker::PlanAndMakeOutput(const JobRequest& request, const dfs::Principal& who,
+                                                                Step* step) {
   MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state(), who));
   MILLRACE_TRY(files_.names().CheckRoomForDirectory(request.output, request.owner));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
+  return maps;
+}
 
-  // When no other job lives, recovery can begin at this one.
-  if (jobs_.live().empty()) journal_.Snapshot(NodesAsEvents(), step);
-  const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
-  JobRecord record;
-  record.id = id;
-  record.request = std::move(request);
-  record.submitted = step->now;
-  TrackedJob& job = jobs_.Add(std::move(record));
-  sched::JobSubmitted submitted{id, SpecOf(job.record.request, step->now)};
+void JobTracker::GiveToEngine(TrackedJob& job, std::vector<PackedSplits> maps, Step* step) {
+  JobRecord& record = job.record;
+  const JobId id = record.id;
+  // When the engine knows no other live job, recovery can begin at this one.
+  if (engine_.state().LiveJobs().empty()) journal_.Snapshot(NodesAsEvents(), step);
+  sched::JobSubmitted submitted{id, SpecOf(record.request, record.submitted)};
   submitted.spec.profile = history_.Lookup(submitted.spec.program, submitted.spec.input_type);
   for (PackedSplits& map : maps) {
     submitted.spec.maps.push_back(InputOf(map));
-    job.record.figures.input_bytes += submitted.spec.maps.back().bytes;
+    record.figures.input_bytes += submitted.spec.maps.back().bytes;
     job.splits.push_back(std::move(map.splits));
   }
   places_.Watch(id, job.splits, files_.blocks());
-  job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
-  job.record.figures.reduces = job.record.request.reduces;
-  step->batch.Put(JobKey(id), EncodeJob(job.record));
+  record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
+  step->batch.Put(JobKey(id), EncodeJob(record));
   step->batch.Put(SplitsKey(id), EncodeSplits(job.splits));
   MILLRACE_CHECK(Apply(submitted, id, step), ToText(id) + " was refused by the engine");
-  return id;
+}
+
+// ---- jobs that wait for others ----
+
+// The number of a job that waits is greater than those of the jobs for which it waits. So one pass in order is enough
+// even for a chain of failures.
+void JobTracker::StartWaiting(Step* step) {
+  for (auto at = waiting_.due().begin(); at != waiting_.due().end();) {
+    const JobId id = *at;
+    TrackedJob& job = jobs_.At(id);
+    const Status possible = LookAtWaiting(job, step);
+    if (!possible.ok()) {
+      EndWaiting(job, sched::JobOutcome::kFailed, possible.message(), step);
+    } else if (!job.record.waits_for.empty() || job.record.hold != Hold::kNone) {
+      waiting_.Passed(id);
+    } else if (!may_start_ || may_start_()) {
+      if (const Status started = Start(job, step); !started.ok())
+        EndWaiting(job, sched::JobOutcome::kFailed, "it cannot start: " + started.message(), step);
+    }
+    at = waiting_.due().upper_bound(id);
+  }
+}
+
+Status JobTracker::LookAtWaiting(TrackedJob& job, Step* step) {
+  JobRecord& record = job.record;
+  std::vector<JobId> left;
+  for (const JobId id : record.waits_for) {
+    const TrackedJob* const other = jobs_.Find(id);
+    if (other == nullptr) return Invalid(ToText(id) + ", after which it was to run, is not known any more");
+    const std::optional<JobOutcomeRecord>& end = other->record.outcome;
+    if (end && end->outcome != sched::JobOutcome::kSucceeded && !record.request.even_if_failed)
+      return Invalid(ToText(id) + ", after which it was to run, " +
+                     (end->outcome == sched::JobOutcome::kFailed ? "failed" : "was killed"));
+    if (!end) left.push_back(id);
+    if (end) waiting_.Settle(record.id, id);
+  }
+  if (left == record.waits_for) return Status::Ok();
+  record.waits_for = std::move(left);
+  step->batch.Put(JobKey(record.id), EncodeJob(record));
+  step->changed.insert(record.id);
+  return Status::Ok();
+}
+
+// What could not be known when the job was submitted, or may be otherwise now, is checked.
+Status JobTracker::Start(TrackedJob& job, Step* step) {
+  JobRecord& record = job.record;
+  const dfs::Principal who = principal_of_ ? principal_of_(record.request.owner) : dfs::Everybody();
+  waiting_.Remove(record);
+  MILLRACE_TRY(CheckRequest(&record.request, who, record.submitted));
+  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanAndMakeOutput(record.request, who, step));
+  record.waits = false;
+  record.held_back = step->now - record.submitted;
+  log_->info("{} starts, {} after its submission", ToText(record.id), FormatDuration(record.held_back));
+  GiveToEngine(job, std::move(maps), step);
+  step->changed.insert(record.id);
+  return Status::Ok();
+}
+
+// The engine does not know the job, which has made nothing: what lies at its output's path is another's.
+void JobTracker::EndWaiting(TrackedJob& job, sched::JobOutcome outcome, const std::string& reason, Step* step) {
+  waiting_.Remove(job.record);
+  job.record.outcome = JobOutcomeRecord{outcome, reason};
+  CloseJob(job, step);
+}
+
+Status JobTracker::HoldJob(JobId id, Hold by, Step* step) {
+  MILLRACE_ASSIGN(TrackedJob* const job, GetLive(id));
+  JobRecord& record = job->record;
+  if (!record.waits && record.hold == Hold::kNone && !Apply(sched::JobHeld{id, true}, id, step))
+    return Invalid(ToText(id) + ": runs already, and a running job cannot be held; `millrace job priority " +
+                   std::to_string(id.value) + " VERY_LOW` lets others go first");
+  record.hold = std::max(record.hold, by);
+  step->batch.Put(JobKey(id), EncodeJob(record));
+  step->changed.insert(id);
+  return Status::Ok();
+}
+
+Status JobTracker::ReleaseJob(JobId id, Step* step) {
+  MILLRACE_ASSIGN(TrackedJob* const job, GetLive(id));
+  JobRecord& record = job->record;
+  if (record.hold == Hold::kNone) {
+    const std::string why = WhyItWaits(record);
+    return Invalid(ToText(id) + ": is not held" + (why.empty() ? "" : "; it " + why));
+  }
+  record.hold = Hold::kNone;
+  step->batch.Put(JobKey(id), EncodeJob(record));
+  step->changed.insert(id);
+  waiting_.LookAt(id);
+  if (!record.waits) (void)Apply(sched::JobHeld{id, false}, id, step);
+  return Status::Ok();
 }
 
 // Workers fetch the executable, and may read every file; so its rights are looked at here.
@@ -170,8 +317,12 @@ Status JobTracker::CheckRights(const JobRequest& request, const dfs::Principal& 
 }
 
 Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
-  MILLRACE_TRY(GetLive(job).status());
-  Apply(sched::JobKilled{job, reason}, job, step);
+  MILLRACE_ASSIGN(TrackedJob* const found, GetLive(job));
+  if (found->record.waits) {
+    EndWaiting(*found, sched::JobOutcome::kKilled, reason, step);
+  } else {
+    Apply(sched::JobKilled{job, reason}, job, step);
+  }
   return Status::Ok();
 }
 
@@ -188,7 +339,20 @@ std::uint64_t JobTracker::BytesToKill(JobId id) const {
   batch.Put(FailedMapsKey(id), EncodeFailedMaps(FailedMapsOf(job->attempts.all(), job->splits)));
   batch.Remove(SplitsKey(id));
   batch.Put(JobKey(id), EncodeJob(record));
-  std::uint64_t bytes = SpareLog::BytesOf(batch) + kBytesOfReasons + files_.BytesToRemove(record.request.output);
+  std::uint64_t bytes = SpareLog::BytesOf(batch) + kBytesOfReasons;
+  if (!record.waits) bytes += files_.BytesToRemove(record.request.output);
+  // Those that wait for it may fail with it.
+  std::set<JobId> next = {id};
+  while (!next.empty()) {
+    const JobId at = *next.begin();
+    next.erase(next.begin());
+    for (const JobId waiting : waiting_.WaitingFor(at)) {
+      if (!next.insert(waiting).second) continue;
+      WriteBatch end;
+      end.Put(JobKey(waiting), EncodeJob(jobs_.Find(waiting)->record));
+      bytes += SpareLog::BytesOf(end) + kBytesOfReasons;
+    }
+  }
   for (const auto& [file, attempt] : job->outputs) bytes += files_.BytesToAbandon(file);
   return bytes;
 }
@@ -576,6 +740,7 @@ void JobTracker::NoteMovedReplicas(Step* step) {
 // ---- decisions and effects ----
 
 void JobTracker::Decide(Step* step) {
+  StartWaiting(step);
   ForgetOldJobs(step);
   const std::optional<Micros> wake = engine_.NextWake();
   sched::Effects effects;
@@ -793,6 +958,7 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   places_.Unwatch(record.id, job.splits, files_.blocks());
   job.DropWork();
   jobs_.NoteEnded(record.id);
+  waiting_.NoteEnded(record.id);
   RecordHistory(job, step);
   step->batch.Remove(SplitsKey(record.id));
   step->batch.Put(JobKey(record.id), EncodeJob(record));

@@ -8,6 +8,7 @@
 //   beliefs.h      the master's beliefs about attempts, when a worker registers
 //   job_table.h    the records of jobs
 //   input_places.h the maps whose inputs may have moved
+//   waiting_jobs.h the jobs that wait for others, which the engine does not know yet
 //   job_plan.h     the making of a job from a request
 //   job_views.h    the views of jobs for clients
 //   orders.h       Step, and the orders to workers
@@ -43,7 +44,9 @@
 #include "master/jobs/lost_jobs.h"
 #include "master/jobs/orders.h"
 #include "master/jobs/output_moves.h"
+#include "master/jobs/pack_splits.h"
 #include "master/jobs/reserved_counter.h"
+#include "master/jobs/waiting_jobs.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/events/events.h"
@@ -65,6 +68,12 @@ struct TrackerOptions {
   // Returns the nanoseconds since an arbitrary moment, to measure the cost of deciding. If it is empty, the cost is not
   // measured.
   std::function<std::int64_t()> nanoseconds = {};
+  // Returns the rights of a user now, for a job that starts when nobody calls. If it is empty, everybody may
+  // everything.
+  std::function<dfs::Principal(const std::string& user)> principal_of = {};
+  // Returns true if a waiting job may start now: the places of blocks are known, and there is room for its records. If
+  // it is empty, a job may start at any time.
+  std::function<bool()> may_start = {};
 };
 
 // The cost of the engine and the policy since the tracker was made.
@@ -87,9 +96,11 @@ class JobTracker {
   [[nodiscard]] Micros last_time() const { return last_time_; }
 
   // ---- jobs ----
-  // Checks inputs and output, and makes the output directory. Returns the new job, or the one that was submitted with
-  // the same token before. Returns kDenied, before any task runs, if `who` may not read the executable or an input, or
-  // may not make the output directory.
+  // Checks inputs and output, and makes the output directory. A job that is to wait for others or for its release has
+  // this done when it starts (StartWaiting); only what can be known is checked now. Returns the new job, or the one
+  // that was submitted with the same token before. Returns kNotFound if a job for which it is to wait is not
+  // remembered, and kInvalid if that one has ended otherwise than the request asks. Returns kDenied, before any task
+  // runs, if `who` may not read the executable or an input, or may not make the output directory.
   Result<JobId> Submit(JobRequest request, Step* step, const dfs::Principal& who = dfs::Everybody());
   // Returns the number of the next job.
   [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }
@@ -108,6 +119,13 @@ class JobTracker {
   // Returns the most bytes of a spare log that Kill would take now; 0 if it would fail.
   [[nodiscard]] std::uint64_t BytesToKill(JobId job) const;
   Status SetPriority(JobId job, std::uint8_t priority, Step* step);
+  // Holds the job for its owner or an operator; an operator's hold stays one. Returns kInvalid if a task of the job was
+  // launched.
+  Status HoldJob(JobId job, Hold by, Step* step);
+  // Releases the job. Returns kInvalid if it is not held. The caller checks who may.
+  Status ReleaseJob(JobId job, Step* step);
+  // Returns true if a waiting job may be able to go on in the next step.
+  [[nodiscard]] bool AnyDue() const { return !waiting_.due().empty(); }
   // Journals that the master started again. Requires: NoteRestart is called once after Load, before anything else is
   // journaled.
   void NoteRestart(Step* step) { journal_.RecordMark(sched::JournalMark::kRestart, step); }
@@ -187,7 +205,8 @@ class JobTracker {
   static constexpr std::size_t kMostLookedAt = 4096;
   void NoteMovedReplicas(Step* step);
 
-  // Lets the policy fill free slots. Requires: the caller calls this at the end of every batch of calls.
+  // Starts the waiting jobs that may start, fails those for which another job was to succeed and has not, and lets the
+  // policy fill free slots. Requires: the caller calls this at the end of every batch of calls.
   void Decide(Step* step);
   [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
 
@@ -230,6 +249,21 @@ class JobTracker {
   // These do what the calls of JobTable do, and say more of a job that may be lost.
   [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
   [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
+  // ---- submission ----
+  // Checks the parts of a request that do not depend on other jobs, and completes it.
+  Status CheckRequest(JobRequest* request, const dfs::Principal& who, Micros now) const;
+  // Cuts the inputs and makes the output directory.
+  Result<std::vector<PackedSplits>> PlanAndMakeOutput(const JobRequest& request, const dfs::Principal& who, Step* step);
+  // Returns those of the jobs that have not ended.
+  Result<std::vector<JobId>> CheckAfter(const JobRequest& request) const;
+  // Gives the job to the engine.
+  void GiveToEngine(TrackedJob& job, std::vector<PackedSplits> maps, Step* step);
+  void StartWaiting(Step* step);
+  // Returns a failure if the job cannot run any more.
+  Status LookAtWaiting(TrackedJob& job, Step* step);
+  Status Start(TrackedJob& job, Step* step);
+  void EndWaiting(TrackedJob& job, sched::JobOutcome outcome, const std::string& reason, Step* step);
+
   // Notes the attempts of lost jobs among the claims of a worker.
   void NoteLostJobs(const NodeRecord& node, const Claims& claims, Step* step);
   [[nodiscard]] Status CheckRights(const JobRequest& request, const dfs::Principal& who) const;
@@ -292,6 +326,9 @@ class JobTracker {
   Journal journal_;
   LostJobs lost_;
   JobTable jobs_;
+  WaitingJobs waiting_;
+  std::function<dfs::Principal(const std::string&)> principal_of_;
+  std::function<bool()> may_start_;
   InputPlaces places_;
   OutputMoves moves_;
   Micros last_time_ = 0;

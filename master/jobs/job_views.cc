@@ -7,6 +7,7 @@
 #include "base/ids/time.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "master/jobs/waiting_jobs.h"
 #include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::master {
@@ -59,6 +60,8 @@ void ViewLiveJob(const TrackedJob& job, const sched::Engine& engine, JobView* vi
   SetFigures(job, engine, &view->figures);
   ViewFractions(job.attempts, view);
   view->left_out_records = FirstLeftOutRecords(job, engine.state());
+  // How many maps it will have is not known.
+  if (job.record.waits) view->maps.fraction = view->reduces.fraction = view->copy_fraction = 0;
 }
 
 // Work of attempts that were running at the end of the job is lost with them.
@@ -99,7 +102,7 @@ JobStatus StatusOf(const JobView& view) {
   status.name = record.request.name;
   status.owner = record.request.owner;
   status.state = view.state;
-  if (record.outcome) status.reason = record.outcome->reason;
+  status.reason = record.outcome ? record.outcome->reason : WhyItWaits(record);
   status.priority = record.request.priority;
   status.pool = PoolOf(record.request);
   status.output = record.request.output;
@@ -119,6 +122,13 @@ JobStatus StatusOf(const JobView& view) {
   status.records_left_out = view.figures.records_left_out;
   status.left_out_records = view.left_out_records;
   if (record.request.deadline != 0) status.deadline = record.submitted + record.request.deadline;
+  status.after = record.request.after;
+  status.even_if_failed = record.request.even_if_failed;
+  if (!record.outcome) {
+    status.waits_for = record.waits_for;
+    status.held = record.hold != Hold::kNone;
+  }
+  status.queued = record.queued();
   status.input_bytes = view.figures.input_bytes;
   status.bytes_read = view.figures.bytes_read;
   status.bytes_shuffled = view.figures.bytes_shuffled;
@@ -166,7 +176,8 @@ std::string EndLine(const JobRecord& record) {
   if (record.first_launch == 0) {
     line += "nothing of it ran, it waited " + FormatDuration(record.ended - record.submitted);
   } else {
-    line += "waited " + FormatDuration(record.first_launch - record.submitted) + ", ran " +
+    if (record.held_back > 0) line += "started " + FormatDuration(record.held_back) + " after its submission, ";
+    line += "waited " + FormatDuration(record.first_launch - record.queued()) + ", ran " +
             FormatDuration(record.ended - record.first_launch);
   }
   line += ", " + std::to_string(figures.maps) + " maps, " + std::to_string(figures.reduces) + " reduces, " +

@@ -28,7 +28,8 @@ struct JobView {
   std::vector<LeftOutRecord> left_out_records;  // the first kMostLeftOut
 };
 
-// Returns the present view of the job. Requires: the engine knows the job if it lives.
+// Returns the present view of the job. Requires: the engine knows the job if it lives and
+// does not wait (JobRecord::waits).
 [[nodiscard]] JobView ViewOf(const TrackedJob& job, const sched::Engine& engine);
 
 // Returns the view in the form that clients get.

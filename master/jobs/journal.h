@@ -53,7 +53,7 @@ class Journal {
   [[nodiscard]] bool HasEventAt(Micros time) const { return last_event_ == time; }
 
   // Makes replays begin here, with these events instead of all earlier ones. The events are stored apart from the
-  // lines, since among the lines they would mean that the nodes joined again. Requires: no job lives.
+  // lines, since among the lines they would mean that the nodes joined again. Requires: the engine knows no live job.
   void Snapshot(const std::vector<sched::Event>& events, Step* step);
 
   using Visit = std::function<void(const sched::Event& event, Micros time)>;

@@ -34,7 +34,8 @@ Rules MakeRules() {
   Add<dfs::wire::FileLease>(AnswerRule::kOwnStep, {"complete", "sync"}, &rules);
   // Calls of a writer about a file that nobody else sees.
   Add<dfs::wire::FileLease>(AnswerRule::kNothing, {"addBlock", "renew", "handOver"}, &rules);
-  Add<wire::JobService>(AnswerRule::kOwnStep, {"submit", "kill", "setPriority"}, &rules);
+  Add<wire::JobService>(AnswerRule::kOwnStep, {"submit", "kill", "setPriority", "submitLater", "hold", "release"},
+                        &rules);
   // A worker's reports are answered when what they say is on disk, by themselves; the others say nothing.
   Add<wire::Master>(AnswerRule::kNothing, {"register"}, &rules);
   Add<wire::WorkerSession>(

@@ -33,10 +33,12 @@ class JobServiceImpl : public wire::JobService::Server {
       : master_(parts), caller_(std::move(caller)), user_(caller_->user()) {}
 
   kj::Promise<void> submit(SubmitContext context) override { return Submit(context, master_.timer.now()); }
+  kj::Promise<void> submitLater(SubmitLaterContext context) override { return Submit(context, master_.timer.now()); }
 
   // After a start of the master, blocks may be on workers that have not reported yet. If any are missing, the job waits
   // for the reports.
-  kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
+  template <class Context>
+  kj::Promise<void> Submit(Context context, kj::TimePoint since) {
     JobRequest request = Require(FromWire(context.getParams().getRequest()));
     request.owner = caller_->OwnerOr(request.owner);
     const std::string on = Quote(request.name) + " to pool " + Quote(PoolOf(request));
@@ -124,6 +126,28 @@ class JobServiceImpl : public wire::JobService::Server {
     Step step = master_.steps.Begin();
     Require(caller_->Audited("setPriority", ToText(job) + " to " + std::to_string(priority),
                              master_.jobs.SetPriority(job, priority, &step)));
+    return master_.steps.Finish(std::move(step));
+  }
+
+  kj::Promise<void> hold(HoldContext context) override {
+    Require(master_.room.CheckChange());
+    const JobId job = Job(context);
+    Require(CheckManages("hold", "hold", job));
+    Step step = master_.steps.Begin();
+    Require(caller_->Audited("hold", ToText(job),
+                             master_.jobs.HoldJob(job, IsOwn(job) ? Hold::kOwner : Hold::kOperator, &step)));
+    master_.log->info("{} is held{}", ToText(job), ByUser());
+    return master_.steps.Finish(std::move(step));
+  }
+
+  kj::Promise<void> release(ReleaseContext context) override {
+    Require(master_.room.CheckChange());
+    const JobId job = Job(context);
+    Require(CheckManages("release", "release", job));
+    Require(CheckReleases(job));
+    Step step = master_.steps.Begin();
+    Require(caller_->Audited("release", ToText(job), master_.jobs.ReleaseJob(job, &step)));
+    master_.log->info("{} is released{}", ToText(job), ByUser());
     return master_.steps.Finish(std::move(step));
   }
 
@@ -243,6 +267,14 @@ class JobServiceImpl : public wire::JobService::Server {
     if (record == nullptr) return Status::Ok();
     Status may = caller_->CheckManages(what, ToText(job), record->request.owner, PoolOf(record->request));
     return may.ok() ? may : caller_->Audited(call, ToText(job), std::move(may));
+  }
+
+  // An operator's hold is not its owner's to end.
+  [[nodiscard]] Status CheckReleases(JobId job) const {
+    const JobRecord* record = master_.jobs.FindRecord(job);
+    if (record == nullptr || record->hold != Hold::kOperator) return Status::Ok();
+    Status may = caller_->CheckOperates("release", ToText(job), PoolOf(record->request));
+    return may.ok() ? may : caller_->Audited("release", ToText(job), std::move(may));
   }
 
   // The owner of a job could read its input when it was submitted, which may be otherwise now.

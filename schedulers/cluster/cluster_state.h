@@ -244,6 +244,8 @@ class ClusterState {
   // Makes the job not runnable until ReleaseHeld, and counts the eviction.
   void Hold(JobId job);
   void ReleaseHeld();
+  // Sets JobState::on_hold. Requires: the job lives; the caller sets over_limit to match.
+  void SetOnHold(JobId job, bool held) { MutableJob(job).on_hold = held; }
   // Sets JobState::over_limit. Requires: the job lives, and has not started if `over`.
   void SetOverLimit(JobId job, bool over);
   // Returns true if some jobs are held, and no live job may run.
@@ -385,7 +387,7 @@ class ClusterState {
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;
   std::vector<JobId> held_;
-  std::size_t over_limit_ = 0;                              // the number of live jobs over their user's limit
+  std::size_t over_limit_ = 0;                              // the number of live jobs with JobState::over_limit
   std::set<std::pair<Micros, TaskId>> paused_;              // of live jobs
   std::set<std::tuple<Micros, JobId, NodeId>> refusals_;    // of live jobs, by the time at which a bad node is forgiven
   std::set<std::tuple<Micros, NodeId, JobId>> blame_ends_;  // of blames_

@@ -187,10 +187,12 @@ struct QueueKey {
 struct alignas(64) JobState {
   JobProgress progress;
   QueueKey key;
-  bool started = false;                     // a task was launched
-  PerSlot<bool> runnable;                   // listed by ClusterState::RunnableJobs
-  bool held = false;                        // evicted: not runnable until another job ends
-  bool over_limit = false;                  // not runnable: its user has as many jobs as may run (UserJobLimits)
+  bool started = false;    // a task was launched
+  PerSlot<bool> runnable;  // listed by ClusterState::RunnableJobs
+  bool held = false;       // evicted: not runnable until another job ends
+  // Not runnable, and not started: its user has as many jobs as may run (UserJobLimits), or it is on hold.
+  bool over_limit = false;
+  bool on_hold = false;                     // JobHeld; it is over_limit, too, and has no place among its user's jobs
   bool changed = false;                     // listed by ClusterState::TakeChangedJobs
   PerSlot<std::uint32_t> running_attempts;  // the slots and the compute permits that the job holds
   std::uint32_t may_compute = 0;            // the number of copied_reduces on a node with a free permit

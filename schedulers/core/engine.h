@@ -45,6 +45,8 @@
 //   job fails is also restarted when a node joins, is lost or is drained, and when outputs are deleted (by an eviction,
 //   or the end of a job), since the nodes report only later what room that leaves.
 // - A job is not launched while its user has as many jobs in its pool as may run there (UserJobLimits in policy.h).
+// - A job that is held (JobHeld) is not launched, and has no place among the running jobs of its user. A job of which a
+//   task was launched is not held any more.
 // - A node that joins is not drained, even if its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument, no unordered iteration and no pointer

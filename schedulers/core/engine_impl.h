@@ -95,6 +95,7 @@ struct Engine::Impl {
   bool On(const JobSubmitted& event, Effects& effects);
   bool On(const JobKilled& event, Effects& effects);
   bool On(const JobPrioritySet& event, Effects& effects);
+  bool On(const JobHeld& event, Effects& effects);
   void EndJob(JobId job, JobOutcome outcome, const std::string& reason, Effects& effects);
   // Decides which live jobs of the user in the pool may run (UserJobLimits). O(live jobs) if the pool has a limit.
   void LimitUser(const std::string& pool, const std::string& user);

@@ -41,6 +41,16 @@ bool Engine::Impl::On(const JobPrioritySet& event, Effects&) {
   return true;
 }
 
+// The job is over_limit while it is held, which policies know: it waits, has not begun and takes no place.
+bool Engine::Impl::On(const JobHeld& event, Effects&) {
+  const JobState* job = FindLiveJob(event.job);
+  if (job == nullptr || job->started || job->on_hold == event.held) return false;
+  state.SetOnHold(event.job, event.held);
+  state.SetOverLimit(event.job, event.held);
+  LimitUser(job->spec.PoolName(), job->spec.user);
+  return true;
+}
+
 void Engine::Impl::EndJob(JobId job, JobOutcome outcome, const std::string& reason, Effects& effects) {
   const JobState& ending = *state.FindJob(job);
   const std::string why = outcome == JobOutcome::kSucceeded ? "the job has succeeded" : reason;
@@ -70,6 +80,7 @@ void Engine::Impl::LimitUser(const std::string& pool, const std::string& user) {
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
     if (job.spec.user != user || job.spec.PoolName() != pool) continue;
+    if (job.on_hold) continue;
     if (job.started) {
       state.SetOverLimit(key.job, false);
       ++running;
@@ -95,7 +106,7 @@ void Engine::Impl::LimitAllUsers() {
       free.push_back(key.job);
     }
   }
-  for (const JobId job : free) state.SetOverLimit(job, false);
+  for (const JobId job : free) state.SetOverLimit(job, state.FindJob(job)->on_hold);
   for (const auto& [pool, user] : limited) LimitUser(pool, user);
 }
 

@@ -54,6 +54,7 @@ bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   state.Resume(event.attempt.task);
   const JobState& job = *state.FindJob(event.attempt.task.job);
   const bool was_over = job.over_limit;
+  if (job.on_hold) state.SetOnHold(event.attempt.task.job, false);
   if (was_over) state.SetOverLimit(event.attempt.task.job, false);
   state.StartAttempt(event.attempt, event.node, now);
   if (was_over) LimitUser(job.spec.PoolName(), job.spec.user);

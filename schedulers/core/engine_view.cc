@@ -35,9 +35,9 @@ class Waits {
   std::set<std::pair<JobId, SlotKind>> told_;
 };
 
-void AddHeld(const JobState& job, Waits* waits) {
+void AddCause(const JobState& job, WaitCause cause, Waits* waits) {
   for (const TaskKind kind : kTaskKinds) {
-    if (!job.Pending(kind).empty()) waits->Add(job.progress.job, kind, WaitCause::kGaveWay);
+    if (!job.Pending(kind).empty()) waits->Add(job.progress.job, kind, cause);
   }
 }
 
@@ -246,9 +246,10 @@ PolicyView Engine::View(Micros now) const {
   std::optional<JobsOfUsers> users;  // counted if a job waits for them
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
-    if (job.held) AddHeld(job, &waits);
+    if (job.held) AddCause(job, WaitCause::kGaveWay, &waits);
+    if (job.on_hold) AddCause(job, WaitCause::kOnHold, &waits);
     if (job.over_limit && !users) users = CountJobsOfUsers(state);
-    if (job.over_limit) AddOverLimit(*users, impl_->user_limits, job, &waits);
+    if (job.over_limit && !job.on_hold) AddOverLimit(*users, impl_->user_limits, job, &waits);
     AddSlowStart(*impl_->policy, state, job, &waits);
     AddPermits(state, job, &waits);
   }

@@ -248,6 +248,8 @@ std::string_view ToText(WaitCause cause) {
       return "paused";
     case WaitCause::kGaveWay:
       return "gave-way";
+    case WaitCause::kOnHold:
+      return "on-hold";
   }
   return "unknown";
 }
@@ -308,6 +310,8 @@ std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
              FormatDuration(std::max(wait.until.value_or(now) - now, Micros{0}) / kMillisecond * kMillisecond);
     case WaitCause::kGaveWay:
       return "it gave way for lack of room for map outputs, until another job has ended";
+    case WaitCause::kOnHold:
+      return "it is held until it is released";
   }
   return {};
 }

@@ -42,6 +42,7 @@ enum class WaitCause : std::uint8_t {
   kElsewhere,    // free slots are not in its datacenter, which is `group`
   kPaused,       // its only tasks that do not run have failed and will be tried again, the first (`task`) at `until`
   kGaveWay,      // it was evicted for lack of room for map outputs, until another job has ended
+  kOnHold,       // its owner or an operator holds it (JobHeld)
 };
 
 // For a wait for a busy slot or permit: the jobs that would get the next one to become free, if nothing else happened

@@ -117,12 +117,18 @@ void Fields(V& v, E& e) {
   v.Required("attempt", e.attempt), v.Required("to", e.to);
 }
 
+template <class V, Is<JobHeld> E>
+void Fields(V& v, E& e) {
+  v.Required("job", e.job), v.Optional("held", e.held);
+}
+
 // The index is that of the alternative in Event.
 constexpr std::string_view kNames[] = {
-    "NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",      "JobKilled",    "JobPrioritySet",
-    "AttemptLaunched",  "AttemptSucceeded",  "AttemptFailed",   "AttemptLost",       "FetchFailed",  "ReplicasMoved",
-    "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured", "SchedulerSet", "NodeSpace",
-    "JobEvicted",       "NodeBlamed",        "ReduceCopied",    "ComputeGranted",    "OutputMoved",  "JobGivenUp"};
+    "NodeJoined",        "NodeLost",        "NodeDrained",      "JobSubmitted",      "JobKilled",
+    "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded", "AttemptFailed",     "AttemptLost",
+    "FetchFailed",       "ReplicasMoved",   "AttemptPreempted", "AttemptProgressed", "ReduceComputing",
+    "BandwidthMeasured", "SchedulerSet",    "NodeSpace",        "JobEvicted",        "NodeBlamed",
+    "ReduceCopied",      "ComputeGranted",  "OutputMoved",      "JobGivenUp",        "JobHeld"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

@@ -107,6 +107,14 @@ struct JobPrioritySet {
   bool operator==(const JobPrioritySet&) const = default;
 };
 
+// The job is held: none of its tasks is launched until it is let go (`held` false). A job of which a task was launched
+// cannot be held.
+struct JobHeld {
+  JobId job;
+  bool held = true;
+  bool operator==(const JobHeld&) const = default;
+};
+
 // An attempt was launched. The engine decided this itself in Decide(); the event is in the journal so that recovery
 // does not depend on the policy.
 struct AttemptLaunched {
@@ -256,6 +264,6 @@ struct OutputMoved {
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
                            AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
                            AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted,
-                           NodeBlamed, ReduceCopied, ComputeGranted, OutputMoved, JobGivenUp>;
+                           NodeBlamed, ReduceCopied, ComputeGranted, OutputMoved, JobGivenUp, JobHeld>;
 
 }  // namespace millrace::sched

@@ -112,13 +112,13 @@ ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), 
 ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null", "/"), ("fs", "cat", "/in"), ("fs", "tail", "/in"), ("fs", "stat", "/in"), ("fs", "du", "/"), ("fs", "df"),
           ("fs", "fsck"), ("fs", "verify", "/in"), ("fs", "safemode", "get"), ("node", "list"), ("node", "list", "--json"), ("scheduler", "show"), ("scheduler", "set", "fair"), ("cluster", "status"),
           ("cluster", "status", "--json"), ("top", "--once"), ("whoami",), ("job", "list"), ("job", "status", "JOB"), ("job", "status", "--json", "JOB"), ("job", "counters", "JOB"), ("job", "history", "JOB"), ("job", "trace", "JOB"),
-          ("job", "wait", "JOB"), ("job", "logs", "JOB"), ("job", "tasks", "JOB"), ("run", "wordcount", "/in", "-o", "OUT"), ("run", "--json", "wordcount", "/in", "-o", "OUT"),
+          ("job", "wait", "JOB"), ("job", "logs", "JOB"), ("job", "tasks", "JOB"), ("usage",), ("usage", "--json"), ("usage", "--csv"), ("run", "wordcount", "/in", "-o", "OUT"), ("run", "--json", "wordcount", "/in", "-o", "OUT"),
           ("run", "--detach", "wordcount", "/in", "-o", "OUT"), ("history", "export"), ("fs", "head", "/in"), ("fs", "get", "/in", "-"), ("fs", "get", "/in", "/dev/stdout"),
           ("fs", "count", "/"), ("fs", "find", "/"), ("fs", "checksum", "/in"), ("fs", "getmerge", "/in", "-"), ("fs", "quota", "show"), ("fs", "trash"))
 # Those that print nothing of their own on standard output where they do what they are asked, and those whose words need more than there
 # is here (a job that runs, a directory of certificates, a second cluster); of these the help is looked at.
 SILENT = {("fs", verb) for verb in ("put", "test", "touch", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance", "undelete")} | {
-    ("job", "kill"), ("job", "priority"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "maintenance"), ("node", "forget"), ("node", "unknown"),
+    ("job", "kill"), ("job", "priority"), ("job", "hold"), ("job", "release"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "maintenance"), ("node", "forget"), ("node", "unknown"),
     ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("access", "check"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("ca", "list"), ("master", "backup"),
     ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",)}
 

@@ -202,6 +202,8 @@ class JsonTest(unittest.TestCase):
             self.ask("run PIPELINE", os.path.join(JOBS, "frequent"), "/in/a", "-o", "/ranked", of=c)
             live = self.ask("run --detach", "sleep", "-o", "/never", "-D", "input.maps=20", "-D", "sleep.map_time=1h", "-r", "2", of=c)[0]["job"]
             self.ask("run --detach", "sleep", "-o", "/waits", "-D", "input.maps=1", of=c)
+            after = self.ask("run --detach", "sleep", "-o", "/after", "--after", str(live), of=c)[0]["job"]
+            self.assertEqual(self.ask("job status", str(after), of=c)[0]["waits_for"], [live])
             while not self.ask("job tasks", str(live), of=c):
                 pass
             self.ask("job list", of=c)
@@ -217,6 +219,7 @@ class JsonTest(unittest.TestCase):
             events = self.ask("job history", of=c)
             self.assertLessEqual({"NodeJoined", "JobSubmitted", "AttemptLaunched", "AttemptSucceeded", "AttemptFailed", "JobKilled"}, {event["event"] for event in events})
             self.ask("job history", str(job["job"]), of=c)
+            self.ask("usage", "--by", "day", of=c)
 
     def schedulers(self):
         settings = self.write("scheduler.toml", "[pools.ads]\nweight = 2\nmax_maps = 2\nmax_reduces = 1\n[pools.other]\nmin_maps = 1\nmin_reduces = 1\n"

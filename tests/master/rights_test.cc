@@ -198,6 +198,9 @@ const std::map<std::string, Ask>& Asks() {
       {"JobService.readLog", attempt},
       {"JobService.history", job},
       {"JobService.mapLaunch", attempt},
+      {"JobService.submitLater", submit},
+      {"JobService.hold", job},
+      {"JobService.release", job},
   };
   return asks;
 }

@@ -13,7 +13,12 @@ void TrackerFixture::Restart() {
   files = std::make_unique<FileSystem>(Random(7), [numbers = Random(8)]() mutable { return numbers.Next(); });
   nodes = std::make_unique<NodeTable>();
   jobs = std::make_unique<JobTracker>(
-      *files, *store, TrackerOptions{scheduler, false, 100, [this] { return 1'000 * ++ticks; }}, MakeSilentLog());
+      *files, *store,
+      TrackerOptions{
+          scheduler, false, history_jobs, [this] { return 1'000 * ++ticks; },
+          [this](const std::string& user) { return rights.contains(user) ? rights.at(user) : dfs::Everybody(); },
+          [this] { return may_start; }},
+      MakeSilentLog());
   ASSERT_TRUE(files->Load(*store).ok());
   ASSERT_TRUE(nodes->Load(*store).ok());
   for (const auto& [number, node] : nodes->all()) files->blocks().NodeExists(number);

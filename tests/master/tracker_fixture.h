@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,7 +46,10 @@ class TrackerFixture : public ::testing::Test {
 
   std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   Micros now = 1'000'000;
-  sched::SchedulerSet scheduler{"fifo", ""};  // of the next process
+  sched::SchedulerSet scheduler{"fifo", ""};     // of the next process
+  std::size_t history_jobs = 100;                // of the next process
+  bool may_start = true;                         // TrackerOptions::may_start
+  std::map<std::string, dfs::Principal> rights;  // of users who may not everything
   std::int64_t ticks = 0;  // the number of times that the tracker has read its clock, which moves by 1000 ns each time
   std::unique_ptr<FileSystem> files;
   std::unique_ptr<NodeTable> nodes;

@@ -128,6 +128,7 @@ Event History::RandomEvent() {
     case 9:
       return Below(3) == 0 ? Event(JobKilled{{Below(next_job_ + 1)}, "by request"}) : Event(NodeLost{node});
     case 10:
+      if (Below(3) == 0) return JobHeld{{Below(next_job_ + 1)}, Below(2) == 0};
       return JobPrioritySet{{Below(next_job_ + 1)}, static_cast<Priority>(Below(5))};
     case 11:
       return ReplicasMoved{{{Below(next_job_ + 1)}, TaskKind::kMap, Below(8)}, {node, {Below(kNodes)}}};
@@ -207,6 +208,7 @@ void History::Decide() {
 
 void History::FinishAll() {
   for (std::uint32_t n = 0; n < kNodes; ++n) Apply(NodeJoined{{n}, "r", "d", {2, 2}});
+  for (std::uint32_t job = 0; job <= next_job_; ++job) Apply(JobHeld{{job}, false});
   for (int round = 0; round < 5000 && !engine_.state().LiveJobs().empty() && !testing::Test::HasFailure(); ++round) {
     Decide();
     if (running_.empty()) {

@@ -71,6 +71,7 @@ class History {
     std::set<TaskId> done;
     std::uint32_t max_failed_maps = 0;
     std::set<std::uint32_t> left_out;  // maps
+    bool begun = false, held = false;
   };
 
   Event RandomEvent();

@@ -42,6 +42,9 @@ void History::Check(const Event& event, bool accepted) const {
   if (const auto* e = std::get_if<JobPrioritySet>(&event)) {
     EXPECT_EQ(accepted, alive(e->job));
   }
+  if (const auto* e = std::get_if<JobHeld>(&event)) {
+    EXPECT_EQ(accepted, alive(e->job) && !jobs_.at(e->job).begun && jobs_.at(e->job).held != e->held);
+  }
   if (const auto* e = std::get_if<NodeLost>(&event)) {
     EXPECT_EQ(accepted, nodes_.contains(e->node) && nodes_.at(e->node).alive);
   }
@@ -67,10 +70,17 @@ void History::Model(const Event& event) {
   if (const auto* e = std::get_if<NodeLost>(&event)) Lose(e->node);
   if (const auto* e = std::get_if<NodeDrained>(&event)) nodes_[e->node].drained = e->drained;
   if (const auto* e = std::get_if<JobSubmitted>(&event)) {
-    jobs_[e->job] = {
-        static_cast<std::uint32_t>(e->spec.maps.size()), e->spec.reduces, false, {}, e->spec.max_failed_maps, {}};
+    jobs_[e->job] = {static_cast<std::uint32_t>(e->spec.maps.size()),
+                     e->spec.reduces,
+                     false,
+                     {},
+                     e->spec.max_failed_maps,
+                     {},
+                     false,
+                     false};
     next_job_ = std::max(next_job_, e->job.value + 1);
   }
+  if (const auto* e = std::get_if<JobHeld>(&event)) jobs_[e->job].held = e->held;
   if (const auto* e = std::get_if<AttemptLaunched>(&event)) Started(e->attempt, e->node, true);
   if (const auto* e = std::get_if<AttemptFailed>(&event)) Stopped(e->attempt);
   if (const auto* e = std::get_if<AttemptLost>(&event)) Stopped(e->attempt);
@@ -91,8 +101,10 @@ void History::Started(const AttemptId& attempt, NodeId node, bool may_duplicate)
   EXPECT_TRUE(may_duplicate || !engine_.state().FindNode(node)->avoided);
   EXPECT_TRUE(HasRoom(node, task.kind));
   ASSERT_TRUE(jobs_.contains(task.job));
-  const ModelJob& job = jobs_[task.job];
+  ModelJob& job = jobs_[task.job];
   EXPECT_FALSE(job.ended);
+  EXPECT_FALSE(job.held);
+  job.begun = true;
   EXPECT_FALSE(job.done.contains(task));
   EXPECT_LT(task.index, task.kind == TaskKind::kMap ? job.maps : job.reduces);
   const auto first = running_.lower_bound({task, 0});

@@ -56,7 +56,7 @@ void History::CheckIndexOf(const NodeState& node) const {
   std::map<JobId, std::uint32_t> copying;
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
-    if (job.held) continue;
+    if (job.held || job.on_hold) continue;
     const auto& pending = job.pending_maps.all();
     if (std::any_of(pending.begin(), pending.end(), [&](std::uint32_t map) {
           const auto& replicas = job.spec.maps[map].replicas;
@@ -164,7 +164,7 @@ void History::CheckNothingIdles() const {
       const bool lacks_space = std::any_of(pending.begin(), pending.end(), [&](std::uint32_t map) {
         return engine_.state().LacksSpace(state, map, node);
       });
-      if (state.held) continue;
+      if (state.held || job.held) continue;
       for (const TaskKind kind : kTaskKinds) {
         if (!HasRoom(node, kind) || (kind == TaskKind::kMap && lacks_space)) continue;
         if (ccs && kind == TaskKind::kReduce && engine_.state().FindNode(node)->Copying(id) >= model.slots.reduces)

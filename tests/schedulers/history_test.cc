@@ -85,6 +85,8 @@ TEST(History, ReachesEveryKindOfEffectAndEvent) {
                            "JobSubmitted",
                            "JobKilled",
                            "JobPrioritySet",
+                           "JobHeld",
+                           "JobHeld refused",
                            "AttemptLaunched",
                            "AttemptSucceeded",
                            "AttemptFailed",

@@ -107,6 +107,49 @@ TEST(UserLimit, AHigherPriorityTakesThePlaceOfAJobThatHasNotBegun) {
   )");
 }
 
+TEST(JobHeld, IsLaunchedOnlyOnceItIsReleased) {
+  Engine engine = EngineOf("fifo", "");
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:
+    1 JobSubmitted job=job2 maps=1:
+    1 JobHeld job=job1
+    1 decide
+    -> launch job2.m.0.0 n1 off
+    2 JobHeld job=job2
+    -> refused
+    3 AttemptSucceeded attempt=job2.m.0.0
+    -> ended job2 succeeded
+    3 decide
+  )");
+  EXPECT_EQ(WhyMapWaits(engine, JobId{1}), "it is held until it is released");
+  EXPECT_PLAYS(&engine, R"(
+    4 JobHeld job=job1
+    -> refused
+    4 JobHeld job=job1 held=false
+    4 decide
+    -> launch job1.m.0.0 n1 off
+  )");
+}
+
+TEST(JobHeld, LeavesItsPlaceToAnotherJobOfItsUser) {
+  Engine engine = EngineOf("fifo", kOneInEtl);
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=4
+    1 JobSubmitted job=job1 user=alice pool=etl maps=1:
+    1 JobSubmitted job=job2 user=alice pool=etl maps=1:
+    1 JobHeld job=job1
+    1 decide
+    -> launch job2.m.0.0 n1 off
+    2 JobHeld job=job1 held=false
+    2 decide
+    3 AttemptSucceeded attempt=job2.m.0.0
+    -> ended job2 succeeded
+    3 decide
+    -> launch job1.m.0.0 n1 off
+  )");
+}
+
 TEST(UserLimit, NoneMayRunWithALimitOfZero) {
   Engine engine = EngineOf("fifo", "[pools.etl]\nmax_running_jobs_of_user = 0\n");
   EXPECT_PLAYS(&engine, R"(

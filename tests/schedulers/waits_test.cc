@@ -69,6 +69,7 @@ class Waiting {
       const AttemptId attempt = std::next(running_.begin(), Below(Size(running_)))->first;
       attempt.task.kind == TaskKind::kReduce ? Proceed(attempt) : End(attempt, false);
     }
+    if (jobs_ > 0 && Below(8) == 0) HoldOrRelease(JobId{Below(jobs_)});
     Decide();
   }
 
@@ -117,6 +118,9 @@ class Waiting {
           break;
         case WaitCause::kPaused:
           EXPECT_GT(*wait.until, now_);
+          break;
+        case WaitCause::kOnHold:
+          EXPECT_TRUE(job.on_hold && !job.started);
           break;
         case WaitCause::kRunsAlone:
           EXPECT_NE(wait.others.front(), wait.job);
@@ -207,6 +211,10 @@ class Waiting {
     spec.max_attempts = 1000;
     Apply(JobSubmitted{JobId{jobs_++}, spec});
   }
+  void HoldOrRelease(JobId id) {
+    const JobState* job = state().FindJob(id);
+    if (job != nullptr && job->alive() && !job->started) Apply(JobHeld{id, !job->on_hold});
+  }
   void Proceed(const AttemptId& reduce) {
     if (running_.at(reduce) == ReducePhase::kCopying) {
       if (state().FindJob(reduce.task.job)->progress.maps_done < state().FindJob(reduce.task.job)->progress.maps)
@@ -262,6 +270,9 @@ class Waiting {
         }
         for (const TaskKind kind : kTaskKinds) Finish(wait.job, kind);
         LiftMaps(wait);
+        break;
+      case WaitCause::kOnHold:
+        Apply(JobHeld{wait.job, false});
         break;
       case WaitCause::kSlotsBusy:
         if (wait.slot == kComputePermit) {

@@ -34,7 +34,7 @@ from cluster.local_files import Arriving, Input, checked_pieces, checksum
 from cluster.remote_agent import literal
 
 # Options of `millrace run` that stand alone. Any other one takes a value.
-FLAGS = {"--detach", "--json", "--list", "--help", "-h", "--step"}
+FLAGS = {"--detach", "--json", "--list", "--help", "-h", "--step", "--even-if-failed", "--hold"}
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "remote_agent.py"), encoding="utf-8") as agent:
     AGENT = agent.read()
 

@@ -104,6 +104,9 @@ JobRequest FullRequest() {
   request.uncut = {"/a"};
   request.cuts = {{SplitBy::kFile, true}, {SplitBy::kFixed, false}};
   request.no_speculation = true;
+  request.after = {{3}, {4}};
+  request.even_if_failed = true;
+  request.held = true;
   return request;
 }
 
@@ -152,6 +155,11 @@ TEST(WireCodecTest, AStatusArrivesAsItWasSent) {
   status.bytes_read = 32;
   status.bytes_shuffled = 33;
   status.bytes_written = 34;
+  status.after = {{1}, {2}};
+  status.waits_for = {{2}};
+  status.even_if_failed = true;
+  status.held = true;
+  status.queued = 35;
   capnp::MallocMessageBuilder message;
   const auto out = message.initRoot<wire::JobStatus>();
   ToWire(status, out);

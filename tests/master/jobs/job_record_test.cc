@@ -43,6 +43,10 @@ JobRecord Sample() {
   record.figures.reduces_done = 1;
   record.figures.bytes_read = ~std::uint64_t{0};
   record.counters[{"g", "n"}] = -3;
+  record.request.after = {{3}, {300}};
+  record.request.even_if_failed = true;
+  record.hold = Hold::kOperator;
+  record.held_back = 60 * kSecond;
   return record;
 }
 
@@ -73,6 +77,11 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->figures.reduces_done, 1u);
   EXPECT_EQ(read->figures.bytes_read, ~std::uint64_t{0});
   EXPECT_EQ(read->counters, record.counters);
+  EXPECT_EQ(read->request.after, record.request.after);
+  EXPECT_TRUE(read->request.even_if_failed);
+  EXPECT_FALSE(read->waits);
+  EXPECT_EQ(read->hold, Hold::kOperator);
+  EXPECT_EQ(read->queued(), -5 + 60 * kSecond);
   EXPECT_EQ(EncodeJob(*read), EncodeJob(record));
 }
 
@@ -80,7 +89,7 @@ TEST(JobRecordTest, RoundTrip) {
 TEST(JobRecordTest, ARecordHasTheBytesOfItsVersion) {
   const JobRecord record = Sample();
   Encoder out;
-  out.U8(5);
+  out.U8(6);
   for (const char* text : {"a name with\nnewline", "", "/out", "/job", "ads", ""}) out.Text(text);
   out.Varint(2), out.Text("/a"), out.Text(std::string("/b\0c", 4));                        // inputs
   out.Varint(2), out.Text("grep.pattern"), out.Text("a\tb"), out.Text("x"), out.Text("");  // parameters
@@ -98,7 +107,32 @@ TEST(JobRecordTest, ARecordHasTheBytesOfItsVersion) {
   out.Varint(2), out.Varint(3), out.Text("/in, bytes 7 to 9"), out.Varint(4), out.Text("numbers 0 to 9");
   out.Varint(2), out.Varint(3), out.Text("/in"), out.Varint(1 << 30), out.Varint(4), out.Text(""), out.Varint(8);
   out.Varint(1), out.Text("g"), out.Text("n"), out.U64(static_cast<std::uint64_t>(-3));  // counters
+  out.U8(2), out.U8(2);                                                                  // even if failed; held
+  out.Varint(2), out.Varint(3), out.Varint(300), out.Varint(0), out.U64(60'000'000);     // after, waits for, held back
   EXPECT_EQ(EncodeJob(record), out.Take());
+}
+
+// The engine does not know such a job, so that the record alone has what its start needs.
+TEST(JobRecordTest, AWaitingJobIsStoredWithAllThatItsStartNeeds) {
+  JobRecord record = Sample();
+  record.outcome.reset();
+  record.waits = true;
+  record.waits_for = {{300}};
+  JobRequest& request = record.request;
+  request.no_speculation = request.decompresses = true;
+  request.skip_bad_records = 3, request.maps = 4, request.records = std::uint64_t{1} << 40, request.pack = 5;
+  request.input_sample = std::string("a\0b", 3);
+  request.uncut = {"/in/x", "/in/y"};
+  request.cuts = {{SplitBy::kFile, true}, {SplitBy::kBlock, false}};
+  const Result<JobRecord> read = DecodeJob(JobKey(record.id), EncodeJob(record));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->request, record.request);
+  EXPECT_EQ(read->waits_for, record.waits_for);
+  EXPECT_TRUE(read->waits);
+  EXPECT_EQ(read->queued(), 0);
+  const std::string bytes = EncodeJob(record);
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    EXPECT_FALSE(DecodeJob(JobKey(JobId{1}), bytes.substr(0, n)).ok()) << n;
 }
 
 // The record is as version 1 wrote it, without what version 2 added.
@@ -125,6 +159,8 @@ TEST(JobRecordTest, TheFirstVersionIsRead) {
   EXPECT_EQ(read->figures.killed_attempts, 8u);
   EXPECT_EQ(read->figures.bytes_written, 12u);
   EXPECT_EQ(read->figures.preempted_attempts, 0u);
+  EXPECT_FALSE(read->waits);
+  EXPECT_EQ(read->queued(), read->submitted) << "no job waited for others then";
 }
 
 TEST(JobRecordTest, InputsAreDescribed) {

@@ -189,6 +189,7 @@ class Generator {
         return NodeSpace{{Number()}, Number()};
       case 16:
         if (random_() % 2 == 0) return JobGivenUp{{Number()}, Bytes()};
+        if (random_() % 2 == 0) return JobHeld{{Number()}, random_() % 2 == 0};
         return JobEvicted{{Number()}};
       case 17:
         if (random_() % 2 == 0) return OutputMoved{Attempt(), {Number()}};

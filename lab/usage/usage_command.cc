@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/usage/usage_command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/console/arguments.h"
+#include "base/console/json_output.h"
+#include "base/console/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "client/cli/job_list.h"
+#include "client/job_client/job_client.h"
+#include "lab/journal/journal_lines.h"
+#include "lab/usage/attempt_uses.h"
+#include "lab/usage/usage_text.h"
+
+namespace millrace::usage {
+namespace {
+
+using cli::Invocation;
+using console::kDone;
+
+constexpr Micros kDay = Micros{24} * 3600 * kSecond;
+constexpr Micros kLatest = 300 * 366 * kDay;  // later than any time that is asked for
+constexpr const char* kJournal = "the journal";
+
+struct UsageWords {
+  std::string by = "user", since = "7d", until;
+  bool csv = false, json = false;
+};
+
+// Reads exactly `digits` digits and, unless it is 0, the character that follows them.
+bool Cut(std::string_view* text, std::size_t digits, char then, int* number) {
+  if (text->size() < digits + (then == 0 ? 0 : 1)) return false;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + digits, *number);
+  if (error != std::errc() || end != text->data() + digits || *number < 0) return false;
+  text->remove_prefix(digits);
+  if (then == 0) return true;
+  const bool follows = text->front() == then;
+  text->remove_prefix(1);
+  return follows;
+}
+
+// Reads "2026-01-31" or "2026-01-31T12:00".
+std::optional<Micros> ParseUtc(std::string_view text) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0;
+  const bool timed = text.size() == 16;
+  if (!timed && text.size() != 10) return std::nullopt;
+  if (!Cut(&text, 4, '-', &year) || !Cut(&text, 2, '-', &month) || !Cut(&text, 2, timed ? 'T' : '\0', &day))
+    return std::nullopt;
+  if (timed && (!Cut(&text, 2, ':', &hour) || !Cut(&text, 2, '\0', &minute))) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || year < 1970 || hour > 23 || minute > 59) return std::nullopt;
+  const Micros days = std::chrono::sys_days(date).time_since_epoch().count();
+  return days * kDay + (hour * Micros{60} + minute) * 60 * kSecond;
+}
+
+Result<UsageBy> ParseBy(const std::string& text) {
+  const auto found = std::ranges::find(kUsageByNames, text);
+  if (found != kUsageByNames.end()) return static_cast<UsageBy>(found - kUsageByNames.begin());
+  return Invalid("--by " + Quote(text) + " is not one of user, pool, day, job-name");
+}
+
+// Checks what can be known before the master has told the time.
+Status CheckWords(const UsageWords& words) {
+  if (words.csv && words.json) return Invalid("--csv and --json exclude each other; give one of them");
+  MILLRACE_TRY(ParseBy(words.by).status());
+  if (words.since != "all") MILLRACE_TRY(ParseMoment(words.since, kLatest).status().Within("--since"));
+  return words.until.empty() ? Status::Ok() : ParseMoment(words.until, kLatest).status().Within("--until");
+}
+
+Result<UsagePeriod> ReadPeriod(const UsageWords& words, Micros now) {
+  UsagePeriod period{0, now};
+  if (words.since != "all") {
+    const Result<Micros> since = ParseMoment(words.since, now);
+    if (!since.ok()) return since.status().Within("--since");
+    period.since = *since;
+  }
+  if (!words.until.empty()) {
+    const Result<Micros> until = ParseMoment(words.until, now);
+    if (!until.ok()) return until.status().Within("--until");
+    period.until = std::min(*until, now);
+  }
+  if (period.since >= period.until) return Invalid("the period ends before it begins; look at --since and --until");
+  return period;
+}
+
+// Sets since when anything is known.
+Status NoteBeginning(const std::string& journal, const std::vector<JobStatus>& jobs, UsageReport* report) {
+  report->known_since = report->period.until;
+  std::string_view rest = journal, line;
+  std::uint64_t number = 0;
+  if (sim::NextJournalLine(&rest, &line, &number)) {
+    if (const auto first = sched::ParseJournalLine(line)) report->known_since = first->time;
+  }
+  const auto oldest = std::ranges::find_if(jobs, [](const JobStatus& job) { return job.state != JobState::kLost; });
+  if (oldest == jobs.end() || oldest->job.value <= 1) return Status::Ok();
+  report->forgotten_before = oldest->job.value;
+  report->known_since = std::max(report->known_since, oldest->submitted);
+  return Status::Ok();
+}
+
+Result<UsageReport> MakeReport(job::JobClient client, const UsageWords& words) {
+  UsageReport report;
+  MILLRACE_ASSIGN(report.by, ParseBy(words.by));
+  const Micros now = cli::MasterTime(client);
+  MILLRACE_ASSIGN(report.period, ReadPeriod(words, now));
+  MILLRACE_ASSIGN(const std::string journal, job::ReadWholeJournal(client));
+  MILLRACE_ASSIGN(const std::vector<JobStatus> jobs, client.List(false));
+  MILLRACE_ASSIGN(const std::vector<AttemptUse> uses, ReadAttemptUses(journal, kJournal));
+  report.rows = SumUsage(jobs, uses, report.by, report.period);
+  report.total = TotalOf(report.rows, "total");
+  MILLRACE_TRY(NoteBeginning(journal, jobs, &report));
+  return report;
+}
+
+}  // namespace
+
+Result<Micros> ParseMoment(const std::string& text, Micros now) {
+  if (const std::optional<Micros> date = ParseUtc(text)) return *date;
+  Micros unit = 1;
+  std::string ago = text;
+  if (ago.ends_with('d')) {
+    ago.back() = 'h';
+    unit = 24;
+  }
+  const Result<Micros> time = ParseDuration(ago);
+  if (time.ok() && *time <= now / unit) return now - *time * unit;
+  return Invalid(Quote(text) +
+                 " is neither a time ago, such as 7d or 12h, nor a day or minute of UTC, such as "
+                 "2026-01-31 or 2026-01-31T12:00");
+}
+
+int UsageCommand(const Invocation& invocation, const cli::Words& args) {
+  console::Arguments arguments("usage", "",
+                               "Sums what jobs used of the cluster: the time in slots, what of it was wasted, bytes, "
+                               "and the time for which they waited. Jobs that run count up to now.");
+  arguments.Example("--by pool --since 30d");
+  arguments.Example("--by day --since 2026-01-01 --until 2026-02-01 --csv");
+  UsageWords words;
+  arguments.Text("--by", &words.by, "user, pool, day (of UTC) or job-name (default: user)");
+  arguments.Text("--since", &words.since,
+                 "the beginning: a time ago, such as 7d or 12h, a day or minute of UTC, or all (default: 7d)");
+  arguments.Text("--until", &words.until, "the end, in the same forms (default: now)");
+  arguments.Flag("--csv", &words.csv, "print comma-separated values, times in seconds and sizes in bytes");
+  arguments.Flag("--json", &words.json, "print one JSON object");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  if (const Status understood = CheckWords(words); !understood.ok())
+    return invocation.Fail("usage", understood, console::kWrongUsage);
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("usage", files.status(), console::kUnreachable);
+  const Result<UsageReport> report = MakeReport(job::JobClient(**files), words);
+  if (!report.ok()) return invocation.Fail("usage", report.status());
+  console::Printer out(invocation.console);
+  if (words.json) {
+    out << console::Dump(ToJson(*report)) << "\n";
+  } else if (words.csv) {
+    out << UsageCsv(*report);
+    console::SayLine(invocation.console, PeriodLine(*report));
+  } else {
+    out << UsageTable(*report, console::TableWidth(invocation.console, false)) << PeriodLine(*report) << "\n";
+  }
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail("usage", written);
+}
+
+}  // namespace millrace::usage

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs after jobs, and jobs that are held, on real daemons: over kills of clients and of the master, a backup, and changes of the cluster."""
+
+import collections
+import csv
+import io
+import json
+import shutil
+import subprocess
+import unittest
+
+from cluster import LIMIT_SECONDS, MILLRACE, Cluster, words
+from secure_cluster import SecureCluster
+
+FAST = ["master.heartbeat=100ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=2s"]
+
+
+class Chains(unittest.TestCase):
+    def job(self, cluster, *args, **options):
+        return int(cluster.run("run", *args, "--detach", **options)[0].split()[-1])
+
+    def gated(self, cluster, output, *more):
+        """A job of one map that runs until it is killed, or for an hour."""
+        return self.job(cluster, "sleep", "-o", output, "-D", "input.maps=1", "-D", "sleep.map_time=1h", *more)
+
+    def status(self, cluster, job):
+        return json.loads(cluster.run("job", "status", str(job), "--json")[0])
+
+    def until(self, cluster, job, said):
+        """Asks until `said` holds of the job's status."""
+        while True:
+            status = self.status(cluster, job)
+            if said(status):
+                return status
+
+    def counts(self, cluster, directory):
+        return dict(line.split(b"\t") for part in cluster.output(directory).values() for line in part.splitlines())
+
+
+class ChainTest(Chains):
+    def test_a_chain_of_three_over_kills_of_the_client_and_of_the_master(self):
+        text = words(7, 3000)
+        with Cluster(workers=2, settings=[*FAST, "dfs.replication=1"]) as c:
+            c.run("fs", "put", "-", "/text", input=text)
+            # The first waits in the queue behind a job that has the slots, so that the others are there before it has run.
+            blocker = self.job(c, "sleep", "-o", "/blocked", "-D", "input.maps=2", "-D", "sleep.map_time=1h", "--priority", "VERY_HIGH")
+            self.until(c, blocker, lambda status: status["maps"]["running"] == 2)
+            first = self.job(c, "wordcount", "/text", "-o", "/one", "-r", "2")
+            client = c.start("run", "wordcount", "/one", "-o", "/two", "--after", str(first))
+            while len(json.loads(c.run("job", "list", "--json")[0])) < 3:
+                pass
+            second = first + 1
+            third = self.job(c, "grep", "/two", "-o", "/three", "-D", "grep.pattern=.+", "-D", "grep.lines=true", "-r", "0", "--after", f"job{second},{first}")
+            client.kill()  # kill -9
+            client.communicate()
+            told = self.status(c, third)
+            self.assertEqual((told["state"], told["reason"]), ("waiting", f"waits for job{first} and job{second} to end"))
+            self.assertEqual((told["after"], told["waits_for"], told["queued_at"]), ([second, first], [first, second], None))
+            waiting = c.run("job", "list", "--state", "waiting", "--format", "job,why", "--wide")[0].decode()
+            self.assertIn(f"waits for job{first} to end", waiting)
+            c.kill_master()
+            c.start_master()
+            self.assertEqual(self.status(c, second)["state"], "waiting")
+            c.run("job", "kill", str(blocker))
+            self.until(c, first, lambda status: status["state"] == "succeeded")
+            c.kill_master()  # perhaps between the end of one and the start of the next
+            c.start_master()
+            waiter = c.start("job", "wait", str(third))
+            self.until(c, second, lambda status: status["state"] == "succeeded")
+            c.kill_master()
+            c.start_master()
+            out, said = waiter.communicate(timeout=LIMIT_SECONDS)
+            self.assertEqual(waiter.returncode, 0, said)
+            expected = collections.Counter(word for word in text.split())
+            self.assertEqual(self.counts(c, "/one"), {word: b"%d" % count for word, count in expected.items()})
+            self.assertEqual(self.status(c, third)["maps"]["total"], 1)
+            # The second counts the words of the first one's lines: each word, and each count.
+            again = collections.Counter(w for word, count in expected.items() for w in (word, b"%d" % count))
+            self.assertEqual(self.counts(c, "/two"), {word: b"%d" % count for word, count in again.items()})
+            lines = sorted(b"%s\t%d" % item for item in again.items())
+            self.assertEqual(sorted(line for part in c.output("/three").values() for line in part.splitlines()), lines)
+            # A replay of the journal decides the same.
+            journal = c.path("journal")
+            with open(journal, "wb") as file:
+                file.write(c.run("job", "history")[0])
+            c.run("sim", "--replay", journal)
+
+    def test_run_waits_through_and_fails_with_those_before(self):
+        with Cluster(workers=1, settings=[*FAST, "dfs.replication=1"]) as c:
+            c.run("fs", "put", "-", "/text", input=b"a b a\n")
+            gate = self.gated(c, "/gate")
+            waits = c.start("run", "wordcount", "/gate", "-o", "/out", "--after", str(gate))
+            any_end = c.start("run", "wordcount", "/text", "-o", "/any", "--after", str(gate), "--even-if-failed")
+            while len(json.loads(c.run("job", "list", "--live", "--json")[0])) < 3:
+                pass
+            self.until(c, gate, lambda status: status["maps"]["running"] == 1)
+            c.run("job", "kill", str(gate), "--reason", "enough")
+            _, said = waits.communicate(timeout=LIMIT_SECONDS)
+            self.assertEqual(waits.returncode, 1)
+            self.assertIn(f"job{gate}, after which it was to run, was killed".encode(), said)
+            any_end.communicate(timeout=LIMIT_SECONDS)
+            self.assertEqual(any_end.returncode, 0)
+            self.assertEqual(self.counts(c, "/any"), {b"a": b"2", b"b": b"1"})
+            said = c.run("run", "wordcount", "/text", "-o", "/x", "--after", str(gate), status=1)[1]
+            self.assertIn(b"--even-if-failed", said)
+            for wrong in (("--after", "x"), ("--even-if-failed",), ("--after", "")):
+                c.run("run", "wordcount", "/text", "-o", "/x", *wrong, status=2)
+            self.assertIn(b"no such job", c.run("run", "wordcount", "/text", "-o", "/x", "--after", "99", status=1)[1])
+            gate = self.gated(c, "/gate2")
+            self.assertIn(b"looks at its input", c.run("run", "terasort", "/gate2", "-o", "/x", "--after", str(gate), status=1)[1])
+            killed = self.job(c, "wordcount", "/gate2", "-o", "/killed", "--after", str(gate))
+            c.run("job", "kill", str(killed))
+            self.assertEqual(self.status(c, killed)["state"], "killed")
+            c.run("job", "kill", str(gate))
+
+    def test_changes_of_the_cluster_between_the_jobs(self):
+        with Cluster(workers=2, settings=[*FAST, "dfs.replication=2"]) as c:
+            c.run("fs", "put", "-", "/text", input=b"a b a\n" * 100)
+            gate = self.job(c, "wordcount", "/text", "-o", "/one", "--hold")
+            second = self.job(c, "wordcount", "/one", "-o", "/two", "--after", str(gate))
+            third = self.job(c, "wordcount", "/two", "-o", "/three", "--after", str(second))
+            self.assertIn("held by its owner", self.status(c, gate)["reason"])
+            backups = c.path("backups")
+            c.run("master", "backup", backups)
+            c.run("scheduler", "set", "fair")
+            c.run("node", "maintenance", "1", "--for", "15m", status=None)
+            c.run("node", "maintenance", "1", "--end", status=None)
+            c.run("node", "decommission", "1", "--force", status=None)
+            c.run("job", "release", str(gate))
+            for job in (gate, second, third):
+                c.run("job", "wait", str(job))
+            self.assertEqual(self.status(c, third)["state"], "succeeded")
+            # The master goes back to a time when all of them waited.
+            c.stop_master()
+            shutil.rmtree(c.path("master"))
+            done = subprocess.run([MILLRACE, "master", "restore", backups, "--set", f"master.directory={c.path('master')}", "--set", "master.bind=127.0.0.1:0"],
+                                  capture_output=True, timeout=LIMIT_SECONDS, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            c.start_master()
+            self.assertEqual([self.status(c, job)["state"] for job in (gate, second, third)], ["waiting"] * 3)
+            c.run("job", "release", str(gate))
+            c.run("job", "wait", str(gate), str(second), str(third))
+            self.assertEqual(self.counts(c, "/one"), {b"a": b"200", b"b": b"100"})
+
+    def test_a_held_job_starts_when_it_is_released(self):
+        with Cluster(workers=1, settings=FAST) as c:
+            runs = self.gated(c, "/runs")
+            self.until(c, runs, lambda status: status["maps"]["running"] == 1)
+            queued = self.job(c, "sleep", "-o", "/queued", "-D", "input.maps=1")
+            self.assertIn(b"runs already", c.run("job", "hold", str(runs), status=1)[1])
+            c.run("job", "hold", str(queued))
+            status = self.status(c, queued)
+            self.assertEqual((status["held"], [wait["cause"] for wait in status["waits"]]), (True, ["on-hold"]))
+            c.run("job", "kill", str(runs))
+            c.kill_master()
+            c.start_master()
+            self.assertTrue(self.status(c, queued)["held"])
+            c.run("job", "release", str(queued))
+            c.run("job", "wait", str(queued))
+            self.assertIn(b"ended already", c.run("job", "release", str(queued), status=1)[1])
+
+
+class OperatorTest(Chains):
+    def test_an_operators_hold_is_not_the_owners_to_end(self):
+        with SecureCluster(workers=1, users=("bob", "admin"), settings=[*FAST, "dfs.replication=1"]) as c:
+            def by(user, *args, status=0):
+                return c.by(user, *args, status=status)
+
+            def start(output, *more):
+                return by("ann", "run", "sleep", "-o", output, "-D", "input.maps=1", "--detach", *more).split()[-1]
+
+            own, other = start("/a", "--hold"), start("/b", "--hold")
+            by("bob", "job", "hold", own, status=1)
+            by("bob", "job", "release", own, status=1)
+            by("ann", "job", "release", own)
+            by("admin", "job", "hold", other)
+            by("ann", "job", "hold", other)
+            by("ann", "job", "release", other, status=1)
+            by("admin", "job", "release", other)
+            by("ann", "job", "wait", own, other)
+            # Another's job may be waited for.
+            after = by("bob", "run", "sleep", "-o", "/c", "-D", "input.maps=1", "--after", f"{own},{other}", "--detach").split()[-1]
+            by("bob", "job", "wait", after)
+
+
+class UsageTest(Chains):
+    def test_the_sums_are_those_of_the_attempts(self):
+        with Cluster(workers=2, map_slots=2, settings=[*FAST, "dfs.replication=1"]) as c:
+            c.run("fs", "put", "--block-size", "1M", "-", "/text", input=words(3, 400_000))
+            c.run("run", "wordcount", "/text", "-o", "/one", "-r", "2", "--name", "count", "--pool", "ads")
+            c.run("run", "sleep", "-o", "/two", "-D", "input.maps=3", "-D", "sleep.map_time=20ms", "-r", "1", "--name", "nap")
+            killed = self.gated(c, "/three", "--name", "nap")
+            self.until(c, killed, lambda status: status["maps"]["running"] == 1)
+            c.run("job", "kill", str(killed))
+            lost = self.gated(c, "/four", "--name", "lost")
+            node = self.until_running(c, lost)
+            c.kill_worker(node)
+            while not any(task["state"] == "lost" for task in json.loads(c.run("job", "tasks", str(lost), "--json")[0])):
+                pass
+            c.run("job", "kill", str(lost))
+            never = self.job(c, "sleep", "-o", "/five", "--after", str(self.gated(c, "/six", "--name", "live")), "--name", "live")
+            c.kill_master()
+            c.start_master()
+            jobs = json.loads(c.run("job", "list", "--json")[0])
+            usage = json.loads(c.run("usage", "--by", "job-name", "--json")[0])
+            # Independently: the attempts as the master lists them, and the events at which reduces began to compute.
+            computing = {}
+            for event in json.loads(c.run("job", "history", "--json")[0]):
+                if event["event"] in ("ReduceComputing", "ComputeGranted"):
+                    computing.setdefault(event["attempt"], event["at"])
+            sums = collections.defaultdict(lambda: collections.Counter())
+            for job in jobs:
+                row = sums[job["name"]]
+                row["jobs"] += 1
+                row["live" if job["state"] in ("waiting", "running") else job["state"]] += 1
+                for key in ("bytes_read", "bytes_shuffled", "bytes_written"):
+                    row[key] += job[key]
+                if job["first_launched_at"] is not None:
+                    row["waited_s"] += job["first_launched_at"] - job["queued_at"]
+                for task in json.loads(c.run("job", "tasks", str(job["job"]), "--json")[0]):
+                    if task["ended_at"] is None:
+                        continue
+                    took, kind = task["ended_at"] - task["launched_at"], "map_slots_s"
+                    if ".r." in task["attempt"]:
+                        copied = computing.get(task["attempt"], task["ended_at"])
+                        row["copy_slots_s"] += copied - task["launched_at"]
+                        row["compute_slots_s"] += task["ended_at"] - copied
+                    else:
+                        row["map_slots_s"] += took
+                    if task["state"] != "succeeded":
+                        row[f"wasted_{task['state']}_s"] += took
+            self.assertEqual({row["key"] for row in usage["rows"]}, set(sums))
+            self.assertGreater(sums["nap"]["wasted_killed_s"], 0)
+            self.assertGreater(sums["lost"]["wasted_lost_s"], 0)
+            for row in usage["rows"]:
+                name = row["key"]
+                for key, value in sums[name].items():
+                    if name == "live" and key == "waited_s":
+                        continue
+                    self.assertAlmostEqual(row[key], value, places=4, msg=f"{name} {key}")
+                if name != "live":
+                    self.assertAlmostEqual(row["slots_s"], sum(sums[name][f"{kind}_slots_s"] for kind in ("map", "copy", "compute")), places=4)
+            for key in usage["total"]:
+                self.assertAlmostEqual(usage["total"][key], sum(row[key] for row in usage["rows"]), places=4, msg=key)
+            self.assertEqual((usage["forgotten_before"], usage["total"]["jobs"]), (None, len(jobs)))
+            table = c.run("usage", "--by", "user")[0].decode()
+            self.assertIn("the journal begins then", table)
+            rows = list(csv.reader(io.StringIO(c.run("usage", "--by", "pool", "--csv")[0].decode())))
+            self.assertEqual((rows[0][0], rows[-1][0]), ("pool", "total"))
+            self.assertIn("ads", [row[0] for row in rows])
+            for wrong in (("--by", "node"), ("--since", "soon"), ("--until", "2026-13-01"), ("--csv", "--json")):
+                c.run("usage", *wrong, status=2)
+            c.run("job", "kill", str(never - 1))
+
+    def until_running(self, cluster, job):
+        while True:
+            for task in json.loads(cluster.run("job", "tasks", str(job), "--json")[0]):
+                if task["state"] == "running":
+                    return task["node"] - 1  # they were started one after the other
+
+
+if __name__ == "__main__":
+    unittest.main()
