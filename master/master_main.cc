@@ -27,6 +27,7 @@
 #include "base/machine_size.h"
 #include "base/program.h"
 #include "base/random.h"
+#include "base/rpc/background.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/control_thread.h"
 #include "base/rpc/status_codec.h"
@@ -200,6 +201,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::Timer& timer = io.provider->getTimer();
   rpc::TcpDialer dialer(io.provider->getNetwork());
   BackupRunner backups(*store);
+  rpc::Mailbox mailbox;
+  rpc::ThreadBackground background(mailbox, "forecast");
   // A disk that is full keeps no new key, and must not keep the master from starting.
   Result<tls::TokenKey> kept = KeepTokenKey(config.directory);
   if (!kept.ok() && kept.status().code() != StatusCode::kNoSpace) return kept.status();
@@ -232,7 +235,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                             store.get(),
                                             credentials == nullptr,
                                             std::move(copy_problem),
-                                            EndsOf(credentials)}));
+                                            EndsOf(credentials),
+                                            &background}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

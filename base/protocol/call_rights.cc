@@ -196,6 +196,7 @@ CallRights::CallRights() {
       {"submitLater", kClient, Besides::kSubmit},
       {"hold", kClient, Besides::kJob},
       {"release", kClient, Besides::kJob},
+      {"foretell", kClient},
   });
   // These two are served to the master. A worker or client speaks with no other peer (rpc::TcpDialer), so that nothing
   // else guards them.

@@ -520,6 +520,28 @@ interface JobService {
   hold @12 (job :UInt32) -> ();
   # Holds a job of which no task was launched, for its owner or, if the caller is not the owner, for an operator.
   release @13 (job :UInt32) -> ();
+  foretell @14 (jobs :List(UInt32)) -> (foretold :List(Foretold), more :Bool, problem :Text);
+  # Returns when the jobs, or all live ones if none are named, will probably start and end, as far as the answer holds. Of a job
+  # that is missing nothing is said; `problem` says why if that is so of all.
+}
+
+struct Foretold {
+  job @0 :UInt32;
+  made @1 :Int64;              # when this was said, in microseconds since the epoch, as are all times here
+  start @2 :ForetoldTime;      # null: it has started
+  end @3 :ForetoldTime;
+}
+
+struct ForetoldTime {
+  at @0 :Int64;                # 0: unknown
+  why @1 :Text;                # why it is unknown
+  intervals @2 :List(Interval);  # none: there are too few records
+  records @3 :UInt32;          # of statements that came true or not, from which the intervals follow, or that there are
+  elsewhere @4 :UInt32;        # of these: under another scheduler
+  stated @5 :UInt32;           # statements of this kind, of the last ones, with an interval of 90 percent
+  held @6 :UInt32;             # of these: those that held
+
+  struct Interval { percent @0 :UInt8; from @1 :Int64; to @2 :Int64; }
 }
 
 interface JobWatcher { changed @0 (status :JobStatus) -> (); }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/commands.h"
+#include "client/cli/foretold.h"
 #include "client/cli/history_json.h"
 #include "client/cli/job_list.h"
 #include "client/cli/report.h"
@@ -87,6 +88,18 @@ std::string WaitLines(const Waits& waits) {
   return text;
 }
 
+// What the master says of when a job starts and ends.
+struct Sayings {
+  std::vector<job::Foretold> foretold;
+  std::string problem;
+};
+
+std::string ForetoldOf(const Sayings& sayings, const JobStatus& status) {
+  if (Ended(status.state)) return {};
+  if (!sayings.problem.empty()) return "  when it ends is unknown: " + Printable(sayings.problem) + "\n";
+  return sayings.foretold.empty() ? "" : ForetoldLines(sayings.foretold.front());
+}
+
 // Tells that the deadline of a job that has not ended is over.
 std::string Late(job::JobClient& client, const JobStatus& status) {
   if (status.deadline == 0 || Ended(status.state)) return {};
@@ -95,7 +108,7 @@ std::string Late(job::JobClient& client, const JobStatus& status) {
 }
 
 int ShowJobStatus(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job status", "JOB", "Shows a job's progress.");
+  Arguments arguments("job status", "JOB", "Shows a job's progress, and when it will probably start and end.");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON object");
   OneJob one;
@@ -105,9 +118,20 @@ int ShowJobStatus(const Invocation& invocation, const Words& args) {
   if (!status.ok()) return invocation.Fail("job status", status.status());
   const Result<Waits> waits = Ended(status->state) ? Result<Waits>(Waits()) : client.ExplainWaits(one.job);
   if (!waits.ok()) return invocation.Fail("job status", waits.status());
+  Sayings sayings;
+  if (!Ended(status->state)) {
+    Result<std::vector<job::Foretold>> foretold = client.Foretell({one.job}, &sayings.problem);
+    if (!foretold.ok()) return invocation.Fail("job status", foretold.status());
+    sayings.foretold = std::move(foretold).value();
+  }
   Printer out(invocation.console);
-  out << (json ? console::Dump(WithWaits(*status, *waits)) + "\n"
-               : Details(*status) + Late(client, *status) + WaitLines(*waits));
+  if (json) {
+    Json whole = WithWaits(*status, *waits);
+    whole["foretold"] = ForetoldOrNull(sayings.foretold, one.job);
+    out << console::Dump(whole) + "\n";
+  } else {
+    out << Details(*status) + Late(client, *status) + WaitLines(*waits) + ForetoldOf(sayings, *status);
+  }
   return kDone;
 }
 

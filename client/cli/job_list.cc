@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/commands.h"
+#include "client/cli/foretold.h"
 #include "client/cli/listing.h"
 #include "client/cli/report.h"
 #include "client/cli/verbs.h"
@@ -34,8 +35,24 @@ std::string FirstWait(const JobStatus& status, const Waits& waits) {
 
 double Number(Micros value) { return static_cast<double>(value); }
 
+using ManyForetold = std::vector<job::Foretold>;
+
+// Returns when the job will probably start, or end, for a cell; "-" if that is unknown, or past.
+std::string CellOf(const ManyForetold& foretold, JobId job, bool start) {
+  const auto at = std::ranges::find(foretold, job, &job::Foretold::job);
+  if (at == foretold.end() || (start && !at->start)) return "-";
+  return ForetoldTime(start ? *at->start : at->end, at->made);
+}
+
+double KeyOf(const ManyForetold& foretold, JobId job, bool start) {
+  const auto at = std::ranges::find(foretold, job, &job::Foretold::job);
+  if (at == foretold.end()) return 0;
+  if (start) return at->start ? static_cast<double>(at->start->at.value_or(0)) : 0;
+  return static_cast<double>(at->end.at.value_or(0));
+}
+
 // The columns of the list. The first one is a plain number, which scripts sort and compare.
-Listing<JobStatus> Fields(const Waits& waits, Micros now) {
+Listing<JobStatus> Fields(const Waits& waits, const ManyForetold& foretold, bool foretells, Micros now) {
   using Status = const JobStatus&;
   const auto text = [](std::string JobStatus::*field) { return [field](Status job) { return job.*field; }; };
   const auto phase = [](Phase JobStatus::*field) {
@@ -74,6 +91,16 @@ Listing<JobStatus> Fields(const Waits& waits, Micros now) {
       {"maps", {"MAPS", 8}, phase(&JobStatus::maps), fraction(&JobStatus::maps)},
       {"reduces", {"REDUCES", 8}, phase(&JobStatus::reduces), fraction(&JobStatus::reduces)},
       {"name", {"NAME", kAlways, 10}, text(&JobStatus::name), {}},
+      {"start",
+       {"STARTS (UTC)", kAlways},
+       [&foretold](Status job) { return CellOf(foretold, job.job, true); },
+       [&foretold](Status job) { return SortKey(KeyOf(foretold, job.job, true), ""); },
+       !foretells},
+      {"done",
+       {"DONE (UTC)", kAlways},
+       [&foretold](Status job) { return CellOf(foretold, job.job, false); },
+       [&foretold](Status job) { return SortKey(KeyOf(foretold, job.job, false), ""); },
+       !foretells},
       {"why", {"WHY IT WAITS", 5, 36}, [&waits](Status job) { return FirstWait(job, waits); }, {}},
   });
 }
@@ -93,7 +120,17 @@ struct Wanted {
   std::string since;
   Micros ago = 0;  // `since`, if it is not empty
   std::int64_t last = 0;
-  bool json = false, live = false;
+  bool json = false, live = false, start = false;
+
+  // Returns true if the list tells when jobs start and end.
+  [[nodiscard]] bool Foretells() const {
+    const auto names = [](const std::string& list) {
+      const std::vector<std::string> columns = ColumnNames(list);
+      return std::ranges::find(columns, "start") != columns.end() ||
+             std::ranges::find(columns, "done") != columns.end();
+    };
+    return start || (listing.wide && listing.format.empty() && !json) || names(listing.format) || names(listing.sort);
+  }
 };
 
 Status Finish(Wanted* wanted) {
@@ -102,7 +139,7 @@ Status Finish(Wanted* wanted) {
     if (wanted->live && wanted->filter.state == ToString(ended))
       return Invalid("--live and --state " + wanted->filter.state + " exclude each other; give one of them");
   }
-  MILLRACE_TRY(Fields({}, 0).Check(wanted->listing));
+  MILLRACE_TRY(Fields({}, {}, false, 0).Check(wanted->listing));
   if (wanted->last > 0) wanted->filter.last = static_cast<std::size_t>(wanted->last);
   if (wanted->since.empty()) return Status::Ok();
   const Result<Micros> ago = ParseDuration(wanted->since);
@@ -111,14 +148,18 @@ Status Finish(Wanted* wanted) {
   return Status::Ok();
 }
 
-int PrintList(const Invocation& invocation, std::vector<JobStatus> jobs, const Waits& waits, Micros now,
-              const Wanted& wanted) {
+int PrintList(const Invocation& invocation, std::vector<JobStatus> jobs, const Waits& waits,
+              const ManyForetold& foretold, Micros now, const Wanted& wanted) {
   Printer out(invocation.console);
-  const Listing<JobStatus> listing = Fields(waits, now);
+  const Listing<JobStatus> listing = Fields(waits, foretold, wanted.Foretells(), now);
   listing.Sort(wanted.listing, &jobs);
   if (wanted.json) {
     console::JsonList list(out);
-    for (const JobStatus& status : jobs) list.Add(WithWaits(status, waits));
+    for (const JobStatus& status : jobs) {
+      Json json = WithWaits(status, waits);
+      if (wanted.Foretells()) json["foretold"] = ForetoldOrNull(foretold, status.job);
+      list.Add(json);
+    }
     list.Close();
   } else {
     out << listing.Text(wanted.listing, jobs, invocation.console);
@@ -177,10 +218,13 @@ int ListJobs(const Invocation& invocation, const Words& args) {
                                "which there is room.");
   arguments.Example("--live");
   arguments.Example("--user ann --state failed --since 2h");
+  arguments.Example("--live --start");
   arguments.Example("--format job,state,ran,name --sort ran -r");
   Wanted wanted;
-  wanted.listing.Declare(arguments, "job, state, priority, owner, pool, submitted, ran, maps, reduces, name, why");
+  wanted.listing.Declare(arguments,
+                         "job, state, priority, owner, pool, submitted, ran, maps, reduces, name, start, done, why");
   arguments.Flag("--json", &wanted.json, "print one JSON array");
+  arguments.Flag("--start", &wanted.start, "tell when the jobs will probably start and be done, with 90% intervals");
   arguments.Flag("--live", &wanted.live, "only jobs that have not ended");
   arguments.Text("--user", &wanted.filter.user, "only jobs of this user");
   arguments.Text("--pool", &wanted.filter.pool, "only jobs of this pool");
@@ -199,11 +243,20 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   if (!jobs.ok()) return invocation.Fail("job list", jobs.status());
   const Result<Waits> waits = client.ExplainAllWaits();
   if (!waits.ok()) return invocation.Fail("job list", waits.status());
+  ManyForetold foretold;
+  if (wanted.Foretells()) {
+    std::string problem;
+    Result<ManyForetold> told = client.Foretell({}, &problem);
+    if (!told.ok()) return invocation.Fail("job list", told.status());
+    foretold = std::move(told).value();
+    if (!problem.empty())
+      console::SayLine(invocation.console, "millrace: job list: when jobs start and end is unknown: " + problem);
+  }
   // The times are the master's. Only --since and the time that a live job has run depend on the time of day.
   const bool live = std::ranges::any_of(*jobs, [](const JobStatus& job) { return job.ended == 0; });
   const Micros now = !wanted.since.empty() || (live && !wanted.json) ? MasterTime(client) : 0;
   if (!wanted.since.empty()) wanted.filter.since = now - wanted.ago;
-  return PrintList(invocation, wanted.filter.Pick(*jobs), *waits, now, wanted);
+  return PrintList(invocation, wanted.filter.Pick(*jobs), *waits, foretold, now, wanted);
 }
 
 }  // namespace millrace::cli

@@ -20,6 +20,7 @@
 #include "base/console/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "client/cli/foretold.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 #include "client/job_client/job_watch.h"
@@ -129,19 +130,33 @@ class Waiter {
   void Show(const JobStatus& status) {
     const Micros now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
     if (status.first_launch != 0 && !watched_) watched_ = {now, status.bytes_read};
+    if (!watched_ && !std::exchange(asked_, true)) AskWhen();
     if (!console_.err_is_terminal) {
       if (status.first_launch == 0 && std::exchange(told_reason_, status.reason) != status.reason &&
           !status.reason.empty())
         console::SayLine(console_, ToText(job_) + ": " + Printable(status.reason));
       if (const std::string line = plain_.Update(status); !line.empty()) console::SayLine(console_, line);
     } else if (!watched_) {
-      line_.Show(ToText(job_) + " " + (status.reason.empty() ? "waits for a slot" : Printable(status.reason)));
+      const std::string why = status.reason.empty() ? "waits for a slot" : Printable(status.reason);
+      line_.Show(ToText(job_) + " " + why + (when_.empty() ? "" : "; " + when_));
     } else {
       const Pace pace{.bytes = status.bytes_read - std::min(status.bytes_read, watched_->bytes_read),
                       .time = now - watched_->since,
                       .left = left_.Update(OverallFraction(status), now)};
       line_.Show(BarLine(status, pace, console::TerminalWidth(console_.err)));
     }
+  }
+
+  // Asks when a job that waits will start and be done, once, and tells a pipe if that is known with some surety. A master
+  // that does not answer will be heard of by the watch.
+  void AskWhen() {
+    std::string problem;
+    const Result<std::vector<job::Foretold>> foretold = client_.Foretell({job_}, &problem);
+    if (!foretold.ok() || foretold->empty()) return;
+    const job::Foretold& said = foretold->front();
+    if (!said.start || !said.start->at || said.start->intervals.empty()) return;
+    when_ = ForetoldText(said) + " (UTC)";
+    if (!console_.err_is_terminal) console::SayLine(console_, ToText(job_) + ": " + when_);
   }
 
   std::optional<Waited> Interrupted() {
@@ -193,6 +208,8 @@ class Waiter {
   std::string told_reason_;  // why the job waits, as last told
   TimeLeft left_;
   bool away_ = false, told_away_ = false;
+  bool asked_ = false;
+  std::string when_;  // it will start and be done, if that is known
   Clock::time_point away_since_;
   // Since when the job is watched that runs, and how much it had read by then.
   struct Watched {

@@ -444,6 +444,25 @@ Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(const std::vect
   return waits;
 }
 
+Result<std::vector<Foretold>> JobClient::Foretell(const std::vector<JobId>& jobs, std::string* problem) {
+  std::vector<Foretold> foretold;
+  MILLRACE_TRY(AskAboutJobs("ask when jobs start and end", [&](JobService::Client service) {
+    auto call = service.foretellRequest();
+    auto asked = call.initJobs(static_cast<unsigned>(jobs.size()));
+    for (unsigned i = 0; i < asked.size(); ++i) asked.set(i, jobs[i].value);
+    return call.send().then(
+        [&foretold, problem](capnp::Response<JobService::ForetellResults>&& answer) {
+          for (const auto one : answer.getForetold()) foretold.push_back(Read(one));
+          *problem = answer.getProblem();
+        },
+        [problem](kj::Exception&& e) {
+          if (!rpc::IsUnknownCall(e)) kj::throwFatalException(kj::mv(e));
+          *problem = "this master is too old to foretell";
+        });
+  }));
+  return foretold;
+}
+
 Status JobClient::SetScheduler(const std::string& name) {
   return Ask("set the scheduler", [&](Master::Client master) {
     auto call = master.setSchedulerRequest();

@@ -83,6 +83,10 @@ class JobClient {
   Result<std::vector<SchedulerView::Wait>> ExplainWaits(JobId job);
   // Returns the waits of all jobs, or of as many as fit in an answer of the master.
   Result<std::vector<SchedulerView::Wait>> ExplainAllWaits();
+  // Returns when these jobs, or all live jobs if none are named, will probably start and end, as far as an answer of
+  // the master holds; nothing for jobs of which it does not know. *problem says why it says nothing of any job; it is
+  // empty otherwise.
+  Result<std::vector<Foretold>> Foretell(const std::vector<JobId>& jobs, std::string* problem);
 
  private:
   Result<std::vector<SchedulerView::Wait>> ExplainWaits(const std::vector<JobId>& jobs);

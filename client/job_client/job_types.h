@@ -205,4 +205,25 @@ struct SchedulerView {
                 more_waits = 0;  // the number of further ones, which the master did not list
 };
 
+// When a job will probably start, or end.
+struct ForetoldTime {
+  struct Interval {
+    int percent = 0;  // of such intervals are meant to hold
+    Micros from = 0, to = 0;
+  };
+  std::optional<Micros> at;            // since the epoch; nothing: unknown
+  std::string why;                     // why it is unknown
+  std::vector<Interval> intervals;     // none: there are too few records
+  std::uint32_t records = 0;           // earlier statements from which the intervals follow, or that there are
+  std::uint32_t elsewhere = 0;         // of these: under another scheduler
+  std::uint32_t stated = 0, held = 0;  // the last such intervals of 90 percent, and those of them that held
+};
+
+struct Foretold {
+  JobId job;
+  Micros made = 0;                    // when the master said so, since the epoch
+  std::optional<ForetoldTime> start;  // nothing: the job has started
+  ForetoldTime end;
+};
+
 }  // namespace millrace::job

@@ -140,6 +140,33 @@ SchedulerView::GroupSlots Read(master::wire::SchedulerView::GroupSlots::Reader i
 
 }  // namespace
 
+namespace {
+
+ForetoldTime ReadTime(master::wire::ForetoldTime::Reader in) {
+  ForetoldTime out;
+  if (in.getAt() != 0) out.at = in.getAt();
+  out.why = in.getWhy();
+  for (const auto interval : in.getIntervals()) {
+    out.intervals.push_back({interval.getPercent(), interval.getFrom(), interval.getTo()});
+  }
+  out.records = in.getRecords();
+  out.elsewhere = in.getElsewhere();
+  out.stated = in.getStated();
+  out.held = in.getHeld();
+  return out;
+}
+
+}  // namespace
+
+Foretold Read(master::wire::Foretold::Reader in) {
+  Foretold out;
+  out.job = JobId{in.getJob()};
+  out.made = in.getMade();
+  if (in.hasStart()) out.start = ReadTime(in.getStart());
+  out.end = ReadTime(in.getEnd());
+  return out;
+}
+
 SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
   SchedulerView::Wait out;
   out.job = JobId{in.getJob()};

@@ -22,6 +22,7 @@ enum class Happening : std::uint8_t {
   kProgress,  // the attempt in slot `what` may have made progress
   kCores,     // work may have ended on machine `what`; `generation` is that of the machine (processors.h)
   kSample,
+  kScheduler,  // change `what` of SimOptions::changes
 };
 
 // Returns true if the happening may occur without any progress of its attempt.

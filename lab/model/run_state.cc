@@ -11,8 +11,10 @@ namespace millrace::sim {
 
 namespace {
 
-sched::EngineOptions WithoutPolicies(sched::EngineOptions options) {
-  options.make_policy = nullptr;
+// Nothing but SimOptions::changes makes policies.
+sched::EngineOptions EngineOptionsOf(const SimOptions& with) {
+  sched::EngineOptions options = with.engine;
+  if (with.changes.empty()) options.make_policy = nullptr;
   return options;
 }
 
@@ -25,7 +27,7 @@ RunState::RunState(const ClusterSpec& of, const Workload& workload, std::unique_
       network(options.exact_flows, options.quantum_per_flow),
       fabric(cluster, &network),
       recorder(workload, options.alone, settings, static_cast<std::uint32_t>(cluster.nodes.size()), options.task_rows),
-      engine(WithoutPolicies(options.engine), std::move(policy)),
+      engine(EngineOptionsOf(options), std::move(policy)),
       processors(cluster, &queue),
       jobs(workload.jobs.size()),
       nodes(cluster.nodes.size()) {}

@@ -32,6 +32,26 @@
 
 namespace millrace::sim {
 
+// Follows a run. Thread rule: that of the run.
+class SimWatch {
+ public:
+  // Decide has been called at `now`. `arrived` are the jobs that were submitted since the last call.
+  virtual void Decided(Micros now, const sched::Engine& engine, const std::vector<JobId>& arrived) = 0;
+  virtual void Launched(Micros now, JobId job) = 0;
+  // The job has ended, and is known to the engine for the last time.
+  virtual void Ended(const sched::JobState& job) = 0;
+  virtual void SchedulerChanged() = 0;
+
+ protected:
+  ~SimWatch() = default;
+};
+
+// From this time on, another scheduler decides.
+struct SchedulerChange {
+  Micros at = 0;
+  sched::SchedulerSet to;
+};
+
 struct SimOptions {
   std::uint64_t seed = 1;  // of block placement, slow and failing attempts
   Micros stop_at = 0;      // end of the simulation; 0: when every job has ended
@@ -46,11 +66,13 @@ struct SimOptions {
   // every quantum_per_flow x flows (network.h).
   std::uint32_t exact_flows = 64;
   Micros quantum_per_flow = 2'000;
-  // Options of the engine; make_policy is not used.
+  // Options of the engine; make_policy serves `changes` alone.
   sched::EngineOptions engine = {};
   // Called with every line of the journal (schedulers/events/event_text.h): the events as the live master writes
   // them, and a mark wherever Decide was called.
   std::function<void(std::string_view line)> journal = {};
+  std::vector<SchedulerChange> changes = {};  // in any order
+  SimWatch* watch = nullptr;                  // it outlives the run
 };
 
 // Returns kInvalid if there is no such scheduler, the cluster has no nodes, a job names a node or job that does not

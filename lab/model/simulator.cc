@@ -48,6 +48,9 @@ void Simulator::Start() {
     state_.queue.Add(failure.at, Happening::kNodeLost, failure.node);
     if (failure.back > 0) state_.queue.Add(failure.back, Happening::kNodeBack, failure.node);
   }
+  for (std::uint32_t i = 0; i < state_.options.changes.size(); ++i) {
+    state_.queue.Add(state_.options.changes[i].at, Happening::kScheduler, i);
+  }
   for (const std::uint32_t job : SubmissionOrder(workload_)) {
     state_.queue.Add(workload_.jobs[job].submit, Happening::kSubmit, job);
   }
@@ -153,6 +156,9 @@ void Simulator::Handle(const TimedHappening& entry) {
       return OnCores(entry);
     case Happening::kSample:
       return Sample();
+    case Happening::kScheduler:
+      if (Apply(state_.options.changes[entry.what].to) && state_.options.watch)
+        state_.options.watch->SchedulerChanged();
   }
 }
 
@@ -171,6 +177,9 @@ void Simulator::Decide() {
   Drain();
   for (const JobId job : ended_) (void)state_.engine.Forget(job);
   ended_.clear();
+  if (state_.options.watch != nullptr) {
+    state_.options.watch->Decided(state_.now, state_.engine, std::exchange(arrived_, {}));
+  }
 }
 
 bool Simulator::Apply(const Event& event) {
@@ -259,12 +268,14 @@ void Simulator::Submit(std::uint32_t index) {
     state_.queue.Add(state_.now + state_.options.sample_interval, Happening::kSample);
   const bool accepted = Apply(sched::JobSubmitted{JobId{index}, SpecOf(index)});
   MILLRACE_CHECK(accepted, "a job of the workload was refused");
+  if (state_.options.watch != nullptr) arrived_.push_back(JobId{index});
 }
 
 void Simulator::EndJob(const sched::JobEnded& ended) {
   const std::uint32_t index = ended.job.value;
   state_.recorder.OnJobEnded(index, ended.outcome, state_.now);
   if (state_.options.keep_history) (void)history_.Record(*state_.engine.state().FindJob(ended.job));
+  if (state_.options.watch != nullptr) state_.options.watch->Ended(*state_.engine.state().FindJob(ended.job));
   reduces_.EndJob(ended.job);
   state_.jobs[index].reset();
   ended_.push_back(ended.job);
@@ -328,6 +339,7 @@ SlotId Simulator::NewSlot(const sched::Launch& launch) {
 }
 
 void Simulator::Launch(const sched::Launch& launch) {
+  if (state_.options.watch != nullptr) state_.options.watch->Launched(state_.now, launch.attempt.task.job);
   const SlotId slot = NewSlot(launch);
   Attempt& attempt = state_.attempts[slot];
   const TaskId& task = attempt.id.task;

@@ -93,6 +93,7 @@ class Simulator final : private ModelHost {
   std::vector<SlotId> unused_slots_;
   sched::Effects effects_;
   bool draining_ = false;
+  std::vector<JobId> arrived_;  // since the last Decide
   std::vector<JobId> ended_;  // to be forgotten when Decide is over
   std::vector<std::uint64_t> flows_ended_;
   std::vector<SlotId> works_ended_;

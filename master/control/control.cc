@@ -111,6 +111,7 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       open_files_(config_, TickPeriod(config_), clock_, files_, callers_, steps_, seams_.log),
       replicas_(config_, clock_, files_, workers_, steps_, dispatcher_, tasks_, seams_.log),
       scheduler_(config_.scheduler, scheduler_file_, clock_, jobs_, steps_, seams_.log),
+      forecasts_(seams_.background, seams_.meters.nanoseconds, clock_, seams_.timer, jobs_, scheduler_, seams_.log),
       executables_(config_.executable_retention, clock_, files_, jobs_, room_, steps_, seams_.log),
       expired_trash_(config_.trash_retention, clock_, files_, room_, steps_, seams_.log),
       job_logs_(config_, clock_, files_, nodes_, jobs_, room_, steps_, seams_.log),
@@ -218,6 +219,7 @@ void Control::Tick(Micros late) {
   NoteMovedReplicas();
   StartWaitingJobs();
   scheduler_.FollowFile();
+  forecasts_.Poll();
   KeepCopies();
   executables_.Sweep();
   expired_trash_.Sweep();

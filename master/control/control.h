@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/release.h"
+#include "base/rpc/background.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/transport.h"
 #include "base/tls/expiry.h"
@@ -44,6 +45,7 @@
 #include "master/control/executables.h"
 #include "master/control/expired_trash.h"
 #include "master/control/job_logs.h"
+#include "master/control/forecasts.h"
 #include "master/control/master_clock.h"
 #include "master/control/master_config.h"
 #include "master/control/node_watch.h"
@@ -92,6 +94,8 @@ struct ControlDependencies {
   std::function<std::string()> copy_problem = nullptr;
   // Returns the times at which the master's own certificates end. Without this function there is no TLS.
   std::function<tls::CertificateEnds()> certificates = nullptr;
+  // Plays the engine forward, to foretell when jobs start and end. Without it nothing is foretold.
+  rpc::Background* background = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -127,6 +131,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] ReplicaWork& replicas() { return replicas_; }
   [[nodiscard]] SchedulerChoice& scheduler() { return scheduler_; }
   [[nodiscard]] JobLogs& job_logs() { return job_logs_; }
+  [[nodiscard]] Forecasts& forecasts() { return forecasts_; }
   [[nodiscard]] SummaryParts summary() const;
 
  private:
@@ -170,6 +175,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   OpenFiles open_files_;
   ReplicaWork replicas_;
   SchedulerChoice scheduler_;
+  Forecasts forecasts_;
   Executables executables_;
   ExpiredTrash expired_trash_;
   JobLogs job_logs_;

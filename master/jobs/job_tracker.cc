@@ -28,6 +28,7 @@ using worker::WorkerDoes;
 namespace {
 
 constexpr std::string_view kHistoryPrefix = "h/";
+constexpr std::string_view kForetoldPrefix = "f/";
 
 std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {
   std::string why;
@@ -85,6 +86,12 @@ Status JobTracker::Load(const NodeTable& nodes) {
 
 // A record that is not understood is passed over, since the history serves only for estimates.
 Status JobTracker::LoadHistory() {
+  MILLRACE_TRY(store_.Scan(kForetoldPrefix, {}, [&](std::string_view key, std::string_view value) {
+    if (!forecaster_.intervals().Restore(key.substr(kForetoldPrefix.size()), value))
+      log_->warn("a record of what was foretold of jobs is not understood: {}", Quote(key));
+    return true;
+  }));
+  forecaster_.intervals().Restored();
   return store_.Scan(kHistoryPrefix, {}, [&](std::string_view key, std::string_view value) {
     if (!history_.Restore(key.substr(kHistoryPrefix.size()), value))
       log_->warn("a record of the history of programs is not understood: {}", Quote(key));
@@ -213,6 +220,7 @@ void JobTracker::GiveToEngine(TrackedJob& job, std::vector<PackedSplits> maps, S
   }
   places_.Watch(id, job.splits, files_.blocks());
   record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
+  ++submissions_;
   step->batch.Put(JobKey(id), EncodeJob(record));
   step->batch.Put(SplitsKey(id), EncodeSplits(job.splits));
   MILLRACE_CHECK(Apply(submitted, id, step), ToText(id) + " was refused by the engine");
@@ -371,6 +379,8 @@ Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
 void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) {
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
+  forecaster_.SchedulerChanged();
+  ++scheduler_changes_;
   wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
 }
 
@@ -811,6 +821,7 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
     job.record.first_launch = step->now;
     tallies_.waits.Add(static_cast<double>(step->now - job.record.submitted) / kSecond);
     step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
+    KeepForetold(forecaster_.Started(job.record.id, step->now), step);
   }
   const std::uint32_t computing = launch.attempt.task.reduce() ? engine_.state().FindNode(launch.node)->Permits() : 0;
   step->launches.push_back({node, launch.attempt, computing, launch.asks_to_compute});
@@ -968,9 +979,18 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
 
 void JobTracker::RecordHistory(const TrackedJob& job, Step* step) {
   const sched::JobState* ended = engine_.state().FindJob(job.record.id);
+  if (ended != nullptr) KeepForetold(forecaster_.Ended(*ended), step);
   if (ended == nullptr || job.record.outcome->outcome != sched::JobOutcome::kSucceeded) return;
   if (auto learnt = history_.Record(*ended))
     step->batch.Put(std::string(kHistoryPrefix) + learnt->key, std::move(learnt->value));
+}
+
+void JobTracker::KeepForetold(const std::vector<sched::ForetoldRecord>& judged, Step* step) {
+  for (const sched::Foretold what : sched::kForetold) {
+    const auto count = static_cast<std::size_t>(std::ranges::count(judged, what, &sched::ForetoldRecord::what));
+    for (auto& [key, value] : forecaster_.intervals().LastStored(what, count))
+      step->batch.Put(std::string(kForetoldPrefix) + key, std::move(value));
+  }
 }
 
 void JobTracker::ForgetOldJobs(Step* step) {

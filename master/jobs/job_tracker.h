@@ -14,7 +14,8 @@
 //   orders.h       Step, and the orders to workers
 //
 // The history of programs (schedulers/history/job_history.h) is stored under "h/<program> <input type>", in the batch
-// that ends the job, and outlives the job. Thread rule: control thread.
+// that ends the job, and outlives the job. So are the records of statements about jobs
+// (schedulers/forecast/forecaster.h), under "f/<kind>/<place>". Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,7 @@
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/events/events.h"
+#include "schedulers/forecast/forecaster.h"
 #include "schedulers/history/job_history.h"
 
 namespace millrace::master {
@@ -236,6 +238,20 @@ class JobTracker {
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] const DecidingCost& deciding_cost() const { return deciding_cost_; }
   [[nodiscard]] const JobTallies& tallies() const { return tallies_; }
+
+  // ---- when jobs start and end (master/control/forecasts.h) ----
+  // Returns a copy of the engine that another thread may play forward; null if the scheduler cannot be copied.
+  [[nodiscard]] std::unique_ptr<sched::Engine> DetachEngine() const { return engine_.Detach(); }
+  [[nodiscard]] const sched::Forecaster& forecaster() const { return forecaster_; }
+  // Does what Forecaster::Note does.
+  void NoteStatements(const std::vector<sched::Statement>& statements, std::string_view scheduler,
+                      const std::map<JobId, sched::JobFacts>& facts) {
+    forecaster_.Note(statements, scheduler, facts);
+  }
+  // Return how many jobs were submitted, and how often the scheduler was set, since the tracker was made.
+  [[nodiscard]] std::uint64_t submissions() const { return submissions_; }
+  [[nodiscard]] std::uint64_t scheduler_changes() const { return scheduler_changes_; }
+
   // These do what the functions of job_views.h do.
   [[nodiscard]] double CrossingShare(NodeId node) const { return master::CrossingShare(node, engine_.state()); }
   [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt) const {
@@ -287,6 +303,8 @@ class JobTracker {
   void CarryEnd(const sched::JobEnded& end, Step* step);
   void CloseJob(TrackedJob& job, Step* step);
   void RecordHistory(const TrackedJob& job, Step* step);
+  // Stores the records that were added last.
+  void KeepForetold(const std::vector<sched::ForetoldRecord>& judged, Step* step);
   void ForgetOldJobs(Step* step);
   // Reports all map outputs of the job to the node, because it begins to run reduces of the job or may have missed
   // outputs.
@@ -320,6 +338,8 @@ class JobTracker {
   bool wants_progress_ = false;  // the scheduler in force judges attempts by their progress
   Log log_;
   sched::JobHistory history_;  // of programs, stored under "h/"
+  sched::Forecaster forecaster_;
+  std::uint64_t submissions_ = 0, scheduler_changes_ = 0;
   ReservedCounter job_numbers_{"k", 16};
   std::uint64_t unsure_from_ = 1, loaded_next_ = 1;  // numbers that Load cannot know to be unused: between these
   std::set<AttemptId> over_quota_;                   // of live jobs (NoteOverQuota)

@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kMostJobs = 500;
 constexpr std::size_t kMostAttempts = 2000;
 constexpr std::size_t kMostLines = 2000;
+constexpr std::size_t kMostForetold = 2000;  // each takes less than 400 bytes
 constexpr std::size_t kLongestReason = 1000;
 constexpr std::size_t kMostCounters = 5000;
 constexpr std::size_t kMostLaunchBytes = std::size_t{960} << 10;  // a larger message breaks the connection
@@ -239,7 +240,55 @@ class JobServiceImpl : public wire::JobService::Server {
     });
   }
 
+  kj::Promise<void> foretell(ForetellContext context) override {
+    return master_.forecasts.Fresh().then([this, context]() mutable { WriteForetold(context); });
+  }
+
  private:
+  void WriteForetold(ForetellContext& context) {
+    std::vector<const sched::Statement*> found;
+    const auto asked = context.getParams().getJobs();
+    if (asked.size() == 0) {
+      for (const auto& [job, statement] : master_.forecasts.all()) found.push_back(&statement);
+    }
+    for (const std::uint32_t job : asked) {
+      if (const sched::Statement* statement = master_.forecasts.Find(JobId{job})) found.push_back(statement);
+    }
+    std::erase_if(found, [&](const sched::Statement* statement) {
+      const sched::JobState* job = master_.jobs.cluster().FindJob(statement->job);
+      return job == nullptr || !job->alive();
+    });
+    const std::size_t count = std::min(found.size(), kMostForetold);
+    auto out = context.getResults().initForetold(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) {
+      const sched::Statement& statement = *found[i];
+      out[i].setJob(statement.job.value);
+      out[i].setMade(statement.made);
+      const bool waits = !master_.jobs.cluster().FindJob(statement.job)->started;
+      if (statement.start && waits) WriteSaid(*statement.start, statement.made, out[i].initStart());
+      WriteSaid(statement.end, statement.made, out[i].initEnd());
+    }
+    context.getResults().setMore(count < found.size());
+    context.getResults().setProblem(master_.forecasts.problem());
+  }
+
+  void WriteSaid(const sched::Said& said, Micros made, wire::ForetoldTime::Builder out) {
+    const sched::OwnRecord own = master_.forecasts.Own(said.what);
+    out.setStated(own.stated);
+    out.setHeld(own.held);
+    if (!said.at) return out.setWhy(std::string(sched::InWords(said.why)));
+    out.setAt(made + said.spread.likely);
+    out.setRecords(said.spread.records);
+    out.setElsewhere(said.spread.elsewhere);
+    auto intervals = out.initIntervals(static_cast<unsigned>(said.spread.intervals.size()));
+    for (unsigned i = 0; i < intervals.size(); ++i) {
+      const sched::Interval& interval = said.spread.intervals[i];
+      intervals[i].setPercent(static_cast<std::uint8_t>(interval.level));
+      intervals[i].setFrom(made + interval.lo);
+      intervals[i].setTo(made + interval.hi);
+    }
+  }
+
   template <class Context>
   static JobId Job(Context& context) {
     return JobId{context.getParams().getJob()};

@@ -16,6 +16,7 @@
 #include "master/control/block_tokens.h"
 #include "master/control/disk_room.h"
 #include "master/control/dispatcher.h"
+#include "master/control/forecasts.h"
 #include "master/control/steps.h"
 #include "master/control/watchers.h"
 #include "master/control/workers.h"
@@ -35,6 +36,7 @@ struct JobParts {
   Dispatcher& dispatcher;
   Steps& steps;
   Workers& workers;
+  Forecasts& forecasts;
   Log log;
 };
 

@@ -567,6 +567,7 @@ JobParts JobPartsOf(Control& control) {
           .dispatcher = control.dispatcher(),
           .steps = control.steps(),
           .workers = control.workers(),
+          .forecasts = control.forecasts(),
           .log = control.seams().log};
 }
 

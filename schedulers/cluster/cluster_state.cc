@@ -325,10 +325,18 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Micros now) {
   ended.spec.program = std::move(state.spec.program);
   ended.spec.input_type = std::move(state.spec.input_type);
   std::copy(std::begin(state.times), std::end(state.times), std::begin(ended.times));
+  ended.maps_ended = state.maps_ended;
+  ended.parts = state.parts;
   ended.bad_records = std::move(state.bad_records);
   ended.map_input_bytes = state.map_input_bytes;
   ended.map_output_bytes = state.map_output_bytes;
   state = std::move(ended);
+}
+
+void ClusterState::Detach() {
+  for (JobEntry& job : jobs_) {
+    if (job.state.borrows()) (void)job.state.Own();
+  }
 }
 
 void ClusterState::ForgetJob(JobId job) { jobs_[job.value].state = {}; }

@@ -115,6 +115,9 @@ class ClusterState {
   // job that changes in the copy. Requires: the original outlives the copy, and does not change while the copy is used.
   ClusterState(const ClusterState&) = default;
   ClusterState& operator=(const ClusterState&) = delete;
+  // Makes this copy share nothing with its original, so that the original may change or end and another thread may use
+  // the copy. O(tasks) of all jobs.
+  void Detach();
 
   // --- What a policy asks ---
 
@@ -291,7 +294,7 @@ class ClusterState {
   // Puts the map's output on another node. Requires: the map has succeeded, and reduces fetch its output.
   void MoveOutput(JobId job, std::uint32_t map, NodeId to);
   // Counts the map as done from now on, without an output. Requires: the map is pending.
-  void LeaveOut(JobId job, std::uint32_t map);
+  void LeaveOut(JobId job, std::uint32_t map, Micros now);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
   // Counts a failed attempt of the task on the node. Returns true if `limit` attempts of the task's job have now failed
   // on the node (0: never), and the node is not bad for the job yet.
@@ -344,6 +347,10 @@ class ClusterState {
   void LeaveQueues(JobState& job);
   void InsertPending(JobState& job, TaskId task);
   void ErasePending(JobState& job, TaskId task);
+  // Notes the time if all maps of the job are done.
+  static void NoteMapsEnded(JobState& job, Micros now);
+  // Adds the reduce to JobState::parts. Requires: the attempt runs, and is about to finish.
+  static void NoteParts(JobState& job, const AttemptId& attempt, Micros now);
   RunningAttempt RemoveRunning(const AttemptId& attempt, Micros now);
   void EndPause(std::set<std::pair<Micros, TaskId>>::const_iterator at);
   void EndRefusal(JobId job, NodeId node);

@@ -107,12 +107,14 @@ void ClusterState::StartComputing(const AttemptId& attempt, Micros now) {
   for (RunningAttempt& running : job.reduces[attempt.task.index].running) {
     if (running.number != attempt.number || running.computing()) continue;
     NodeState& node = Node(running.node);
+    Micros waited = 0;
     if (running.phase == ReducePhase::kCopied) {
-      const Micros waited = StopWaiting(node, attempt, now);
+      waited = StopWaiting(node, attempt, now);
       running.since += waited;
       job.times[TaskKind::kReduce].since_total += static_cast<std::uint64_t>(waited);
     }
     running.phase = ReducePhase::kComputing;
+    job.computing[attempt] = {now, waited};
     ++job.running_attempts[kComputePermit];
     RemoveCopying(node, attempt.task.job);
     SetComputing(node, node.computing + 1);
@@ -167,6 +169,7 @@ RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Micros now)
   host.reserved_bytes -= running.expected_output;
   if (id.kind == TaskKind::kReduce) {
     if (running.computing()) {
+      job.computing.erase(attempt);
       --job.running_attempts[kComputePermit];
       SetComputing(host, host.computing - 1);
     } else {
@@ -213,11 +216,28 @@ void ClusterState::EndPause(std::set<std::pair<Micros, TaskId>>::const_iterator 
   NoteChanged(job);
 }
 
+void ClusterState::NoteMapsEnded(JobState& job, Micros now) {
+  if (job.progress.maps_done == job.progress.maps) job.maps_ended = now;
+}
+
+void ClusterState::NoteParts(JobState& job, const AttemptId& attempt, Micros now) {
+  const RunningAttempt& running = *job.reduces[attempt.task.index].Find(attempt.number);
+  const auto computing = job.computing.find(attempt);
+  // A driver need not report that a reduce computes. All its time then counts as computing.
+  const Micros waited = computing == job.computing.end() ? 0 : computing->second.waited;
+  const Micros began = std::max(running.since - waited, job.maps_ended);
+  const Micros copied = computing == job.computing.end() ? began : computing->second.since - waited;
+  ++job.parts.finished;
+  job.parts.copying += std::max<Micros>(copied - began, 0);
+  job.parts.computing += std::max<Micros>(now - waited - std::max(copied, began), 0);
+}
+
 void ClusterState::FinishAttempt(const AttemptId& attempt, Micros now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
   SCHED_CHECK(!task.done, ToText(attempt));
+  if (id.kind == TaskKind::kReduce) NoteParts(job, attempt, now);
   const RunningAttempt running = RemoveRunning(attempt, now);
   task.done = true;
   task.winner = attempt.number;
@@ -233,6 +253,7 @@ void ClusterState::FinishAttempt(const AttemptId& attempt, Micros now) {
   finished_total_[id.kind] += now - running.since;
   --RunningTasks(job.progress, id.kind);
   ++DoneTasks(job.progress, id.kind);
+  if (id.kind == TaskKind::kMap) NoteMapsEnded(job, now);
   RefreshRunnable(job);
   if (id.kind == TaskKind::kReduce || job.progress.reduces == 0) return;
   NoteOutput(task.ran_on, id);
@@ -283,13 +304,14 @@ void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {
   NoteChanged(job);
 }
 
-void ClusterState::LeaveOut(JobId job_id, std::uint32_t map) {
+void ClusterState::LeaveOut(JobId job_id, std::uint32_t map, Micros now) {
   JobState& job = MutableJob(job_id);
   TaskState& task = job.maps[map];
   SCHED_CHECK(task.pending(), ToText(TaskId{job_id, TaskKind::kMap, map}));
   task.done = task.left_out = true;
   ++job.progress.maps_done;
   ++job.progress.maps_left_out;
+  NoteMapsEnded(job, now);
   ErasePending(job, {job_id, TaskKind::kMap, map});
   NoteChanged(job);
 }

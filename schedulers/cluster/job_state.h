@@ -110,6 +110,21 @@ struct RunTimes {
   std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
 };
 
+// How long the reduces of a job take once all its maps are done, apart from their waits for permits. Copying counts
+// from the later of the launch and the end of the last map, since a reduce that was launched early only waits before
+// that.
+struct ReduceParts {
+  std::uint32_t finished = 0;  // reduces that succeeded
+  Micros copying = 0;          // their sum, as is the next
+  Micros computing = 0;
+};
+
+// A reduce that computes.
+struct ComputingReduce {
+  Micros since = 0;   // the time at which it got its permit
+  Micros waited = 0;  // the time that it had waited for the permit
+};
+
 // The running attempts of one task, by number. A single attempt is stored inline, since hardly any task has more;
 // several are on the heap.
 class RunningAttempts {
@@ -203,6 +218,8 @@ struct alignas(64) JobState {
   std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that reported it
   std::uint64_t map_output_bytes = 0;       // of the same attempts
   PerKind<RunTimes> times;
+  Micros maps_ended = 0;  // the time at which its last map was done; 0: there are maps that never were
+  ReduceParts parts;      // of its reduces
 
   // The members below, except bad_records and spec, are empty when the job has ended.
   std::vector<TaskState> maps;
@@ -210,7 +227,8 @@ struct alignas(64) JobState {
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
   std::vector<CopiedReduce> copied_reduces;  // in the order in which they finished copying
-  std::set<NodeId> bad_nodes;                // nodes that the job refuses for now, after enough failures on them
+  std::map<AttemptId, ComputingReduce> computing;
+  std::set<NodeId> bad_nodes;  // nodes that the job refuses for now, after enough failures on them
   PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
   std::map<NodeId, NodeFailures> node_failures;
   // By map: the reduces that could not fetch its output, each with the report of the failed fetch.
@@ -281,6 +299,8 @@ class LentJob {
   ~LentJob() = default;
 
   [[nodiscard]] const JobState* get() const { return job_; }
+  // Returns true if this is a copy that still borrows its job.
+  [[nodiscard]] bool borrows() const { return job_ != nullptr && own_ == nullptr; }
   // Returns the job so that it can be changed. It may be another object than the one that get() returned before.
   // Requires: there is a job.
   [[nodiscard]] JobState& Own() {

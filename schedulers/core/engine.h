@@ -144,6 +144,9 @@ class Engine {
   // Returns a copy that decides as this engine does, for trials; null if the policy cannot be copied (Policy::Clone).
   // Requires: this engine outlives the copy, and does not change while the copy is used.
   [[nodiscard]] std::unique_ptr<Engine> Clone() const;
+  // Returns a copy as Clone does, but one that shares nothing with this engine: another thread may use it, whatever
+  // becomes of this one. It cannot make policies (SchedulerSet). O(tasks of all jobs that are not forgotten).
+  [[nodiscard]] std::unique_ptr<Engine> Detach() const;
 
   // Drops the engine's record of an ended job (the driver keeps its history). Its id stays used. Returns false if the
   // job is unknown or alive.

@@ -169,7 +169,7 @@ void Engine::Impl::GiveUpTask(const TaskId& task, const std::string& reason, Eff
     return EndJob(task.job, JobOutcome::kFailed, reason + " (" + left_out + ")", effects);
   }
   KillAttempts(task, "the job goes on without its map", effects);
-  state.LeaveOut(task.job, task.index);
+  state.LeaveOut(task.job, task.index, now);
   ForgetBadRecords(task);
   deaths.erase(task);
   effects.push_back(MapLeftOut{task, reason});

@@ -69,6 +69,14 @@ std::unique_ptr<Engine> Engine::Clone() const {
   return std::unique_ptr<Engine>(new Engine(std::make_unique<Impl>(*impl_, std::move(policy))));
 }
 
+std::unique_ptr<Engine> Engine::Detach() const {
+  auto copy = Clone();
+  if (copy == nullptr) return nullptr;
+  copy->impl_->options.make_policy = nullptr;  // it may hold what belongs to this engine's thread
+  copy->impl_->state.Detach();
+  return copy;
+}
+
 TriedEnds Engine::Impl::TryEnds(const PerKind<bool>& wanted, Micros at, const TrialLimits& limits) const {
   TriedEnds tried;
   std::uint64_t cost = 0;

@@ -201,6 +201,7 @@ const std::map<std::string, Ask>& Asks() {
       {"JobService.submitLater", submit},
       {"JobService.hold", job},
       {"JobService.release", job},
+      {"JobService.foretell", nothing},
   };
   return asks;
 }

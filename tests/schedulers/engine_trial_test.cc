@@ -114,6 +114,21 @@ TEST_P(TrialOf, ACopyDecidesAsTheOriginalDoes) {
   });
 }
 
+TEST_P(TrialOf, ADetachedCopyOutlivesItsOriginal) {
+  ForHistories(6, 250, [](const std::vector<History::Record>& records, const HistoryOptions& options) {
+    Engine plain(options.engine, MakePolicyOf(options));
+    auto engine = std::make_unique<Engine>(options.engine, MakePolicyOf(options));
+    std::size_t half = records.size() / 2;
+    while (half < records.size() && records[half - 1].line != History::kDecide) ++half;
+    for (std::size_t i = 0; i < half; ++i) ASSERT_EQ(Feed(engine.get(), records[i]), Feed(&plain, records[i]));
+    const std::unique_ptr<Engine> copy = engine->Detach();
+    ASSERT_NE(copy, nullptr);
+    engine.reset();
+    for (std::size_t i = half; i < records.size(); ++i) ASSERT_EQ(Feed(copy.get(), records[i]), Feed(&plain, records[i]));
+    ASSERT_EQ(Dump(copy->state()), Dump(plain.state()));
+  });
+}
+
 TEST_P(TrialOf, AViewChangesNothing) {
   ForHistories(8, 250, [](const std::vector<History::Record>& records, const HistoryOptions& options) {
     Engine plain(options.engine, MakePolicyOf(options));
