@@ -5,20 +5,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/daemon/http_server.h"
 #include "base/status.h"
 
 namespace millrace::http {
-
-struct Request {
-  std::string method = "GET";  // one without a body: GET, HEAD or PUT
-  std::string target = "/";
-  std::vector<std::pair<std::string, std::string>> headers = {};
-};
 
 // "http://HOST[:PORT]" in parts.
 struct Origin {
@@ -29,8 +21,9 @@ struct Origin {
 // Returns the parts of the URL, or kInvalid unless it is an http URL without a path.
 [[nodiscard]] Result<Origin> ParseOrigin(const std::string& url);
 
-// Sends the request and returns the answer, whatever its status is. Returns kUnavailable if there is no connection or
-// the answer makes no sense, and kTimeout if the answer has not come within `patience`.
+// Sends the request, whose method is GET, HEAD or PUT, and returns the answer, whatever its status is. Returns
+// kUnavailable if there is no connection or the answer makes no sense, and kTimeout if the answer has not come within
+// `patience`.
 [[nodiscard]] Result<Answer> Exchange(const Origin& origin, const Request& request, Micros patience);
 
 }  // namespace millrace::http

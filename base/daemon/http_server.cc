@@ -2,10 +2,13 @@
 // With http_client.cc the only translation units with Boost.Beast, which takes long to compile.
 #include "base/daemon/http_server.h"
 
+#include <algorithm>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -32,6 +35,8 @@ using boost::system::error_code;
 constexpr std::uint32_t kMostHeader = 8 << 10;
 constexpr auto kPatience = std::chrono::seconds(5);  // for a request to come, and for an answer to go
 constexpr unsigned kMostConnections = 64;
+constexpr std::size_t kMostUnsent = 256 << 10;                 // of a stream whose peer does not read
+constexpr unsigned kNotModified = 304;                         // has no body, and the length of none
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when no descriptors are left
 
 Result<tcp::endpoint> ParseListen(asio::io_context& io, const std::string& listen) {
@@ -53,13 +58,14 @@ Result<tcp::endpoint> ParseListen(asio::io_context& io, const std::string& liste
 }  // namespace
 
 struct HttpServer::Impl {
-  explicit Impl(Handler to_call) : handler(std::move(to_call)) {}
+  explicit Impl(Responder to_call) : responder(std::move(to_call)) {}
 
   class Session;
   void Accept();
 
-  const Handler handler;
+  const Responder responder;
   std::list<Session*> sessions;  // from the oldest; they end with `io`
+  std::atomic<std::size_t> streams = 0;
   asio::io_context io{1};
   tcp::acceptor acceptor{io};
   asio::steady_timer pause{io};
@@ -88,37 +94,86 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     parser_->header_limit(kMostHeader);
     stream_.expires_after(kPatience);
     wire::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](error_code error, std::size_t) {
-      if (!error) self->Write();
+      if (!error) self->Respond();
     });
+  }
+
+  [[nodiscard]] bool streams() const { return streams_; }
+
+  // Sends a piece of the stream. Requires: streams().
+  void Send(const std::string& text) {
+    if (unsent_.size() + text.size() > kMostUnsent) return Drop();
+    unsent_ += text;
+    if (!sending_) SendUnsent();
   }
 
  private:
-  void Write() {
-    const auto& request = parser_->get();
-    Answer answer = AnswerTo(request.method(), std::string(request.target()));
-    response_ = {static_cast<wire::status>(answer.status), request.version()};
-    response_.set(wire::field::content_type, answer.type);
-    response_.set(wire::field::cache_control, "no-store");
-    response_.keep_alive(request.keep_alive());
-    response_.content_length(answer.body.size());
-    if (request.method() != wire::verb::head) response_.body() = std::move(answer.body);
-    stream_.expires_after(kPatience);
-    wire::async_write(stream_, response_, [self = shared_from_this()](error_code error, std::size_t) {
-      if (!error && self->response_.keep_alive()) self->Read();
-    });
-  }
-
-  Answer AnswerTo(wire::verb method, const std::string& target) {
-    if (method != wire::verb::get && method != wire::verb::head) return {.status = 405, .body = "GET or HEAD only\n"};
+  void Respond() {
+    const auto& parsed = parser_->get();
+    Request request{std::string(parsed.method_string()), std::string(parsed.target()), {}};
+    for (const auto& header : parsed)
+      request.headers.emplace_back(std::string(header.name_string()), std::string(header.value()));
+    Reply reply = [self = shared_from_this()](Answer answer) {
+      asio::post(self->server_.io, [self, answer = std::move(answer)]() mutable { self->Write(std::move(answer)); });
+    };
     try {
-      return server_.handler(target);
+      server_.responder(request, reply);
     } catch (const std::exception& failure) {
-      return {.status = 500, .body = Printable(failure.what()) + "\n"};
+      reply({.status = 500, .body = Printable(failure.what()) + "\n"});
     }
   }
 
+  void Write(Answer answer) {
+    const auto& request = parser_->get();
+    const bool head = request.method() == wire::verb::head;
+    const bool stream = answer.stream && !head;
+    response_ = {static_cast<wire::status>(answer.status), request.version()};
+    response_.set(wire::field::content_type, answer.type);
+    response_.set(wire::field::cache_control, "no-store");
+    for (const auto& [name, value] : answer.headers) response_.set(name, value);
+    response_.keep_alive(request.keep_alive() && !stream);
+    // A stream ends with its connection.
+    if (!stream && answer.status != kNotModified) response_.content_length(answer.body.size());
+    if (!head) response_.body() = std::move(answer.body);
+    stream_.expires_after(kPatience);
+    wire::async_write(stream_, response_, [self = shared_from_this(), stream](error_code error, std::size_t) {
+      if (error) return;
+      if (stream) return self->BeginStream();
+      if (self->response_.keep_alive()) self->Read();
+    });
+  }
+
+  void BeginStream() {
+    if (!here_) return;  // it was closed to make room
+    streams_ = true;
+    ++server_.streams;
+    stream_.expires_never();
+    AwaitEnd();
+  }
+
+  // Nothing more is expected from the peer of a stream but its end.
+  void AwaitEnd() {
+    buffer_.clear();
+    stream_.async_read_some(buffer_.prepare(1), [self = shared_from_this()](error_code error, std::size_t) {
+      error ? self->Drop() : self->AwaitEnd();
+    });
+  }
+
+  void SendUnsent() {
+    sending_ = true;
+    sent_ = std::exchange(unsent_, {});
+    stream_.expires_after(kPatience);
+    asio::async_write(stream_, asio::buffer(sent_), [self = shared_from_this()](error_code error, std::size_t) {
+      self->sending_ = false;
+      if (error) return self->Drop();
+      if (!self->unsent_.empty()) self->SendUnsent();
+    });
+  }
+
   void Leave() {
-    if (std::exchange(here_, false)) server_.sessions.erase(place_);
+    if (!std::exchange(here_, false)) return;
+    server_.sessions.erase(place_);
+    if (streams_) --server_.streams;
   }
 
   Impl& server_;
@@ -128,6 +183,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   beast::flat_buffer buffer_{2 * kMostHeader};
   std::optional<wire::request_parser<wire::empty_body>> parser_;
   wire::response<wire::string_body> response_;
+  bool streams_ = false, sending_ = false;
+  std::string unsent_, sent_;  // of a stream
 };
 
 void HttpServer::Impl::Accept() {
@@ -140,7 +197,10 @@ void HttpServer::Impl::Accept() {
       });
     }
     // The newest always has a place, so a peer that holds connections without asking for anything keeps nobody out.
-    if (sessions.size() >= kMostConnections) sessions.front()->Drop();
+    if (sessions.size() >= kMostConnections) {
+      const auto oldest = std::ranges::find_if(sessions, [](const Session* session) { return !session->streams(); });
+      (oldest == sessions.end() ? sessions.front() : *oldest)->Drop();
+    }
     std::make_shared<Session>(*this, std::move(socket))->Read();
     Accept();
   });
@@ -149,7 +209,14 @@ void HttpServer::Impl::Accept() {
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& listen, Handler handler) {
-  auto impl = std::make_unique<Impl>(std::move(handler));
+  return Start(listen, Responder([handler = std::move(handler)](const Request& request, const Reply& reply) {
+                 const bool reads = request.method == "GET" || request.method == "HEAD";
+                 reply(reads ? handler(request.target) : Answer{.status = 405, .body = "GET or HEAD only\n"});
+               }));
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& listen, Responder responder) {
+  auto impl = std::make_unique<Impl>(std::move(responder));
   MILLRACE_ASSIGN(const tcp::endpoint endpoint, ParseListen(impl->io, listen));
   error_code error;
   impl->acceptor.open(endpoint.protocol(), error);
@@ -174,5 +241,30 @@ HttpServer::~HttpServer() {
 }
 
 std::uint16_t HttpServer::port() const { return impl_->port; }
+
+std::size_t HttpServer::streams() const { return impl_->streams; }
+
+void HttpServer::Publish(std::string text) {
+  asio::post(impl_->io, [&server = *impl_, text = std::move(text)] {
+    // Send may drop the session, which leaves the list.
+    for (auto at = server.sessions.begin(); at != server.sessions.end();) {
+      Impl::Session* const session = *at++;
+      if (session->streams()) session->Send(text);
+    }
+  });
+}
+
+std::string_view Request::Header(std::string_view name) const {
+  for (const auto& [known, value] : headers) {
+    if (beast::iequals({known.data(), known.size()}, {name.data(), name.size()})) return value;
+  }
+  return {};
+}
+
+std::size_t Request::CountOf(std::string_view name) const {
+  return static_cast<std::size_t>(std::ranges::count_if(headers, [name](const auto& header) {
+    return beast::iequals({header.first.data(), header.first.size()}, {name.data(), name.size()});
+  }));
+}
 
 }  // namespace millrace::http

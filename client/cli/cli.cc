@@ -107,7 +107,7 @@ namespace {
 
 // Whether the command does nothing without a cluster, whatever its options.
 bool NeedsCluster(const Words& words) {
-  constexpr std::string_view kVerbs[] = {"run", "job", "fs", "cluster", "node", "top", "whoami"};
+  constexpr std::string_view kVerbs[] = {"run", "job", "fs", "cluster", "node", "top", "ui", "whoami"};
   return !words.empty() && std::ranges::find(kVerbs, words[0]) != std::end(kVerbs) &&
          std::ranges::none_of(words, AsksForHelp);
 }

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "client/cli/cluster_notes.h"
 #include "client/cli/commands.h"
+#include "client/cli/documents.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {
@@ -236,30 +237,40 @@ int ShowClusterStatus(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("cluster status", files.status(), kUnreachable);
-  Result<job::ClusterStatus> status = job::JobClient(**files).GetClusterStatus();
-  if (!status.ok()) return invocation.Fail("cluster status", status.status());
-  AddOwnCertificate(&*status);
-  Result<std::vector<job::Node>> nodes = std::vector<job::Node>();
-  if (status->draining + status->maintained > 0) nodes = job::JobClient(**files).Nodes();
-  if (!nodes.ok()) return invocation.Fail("cluster status", nodes.status());
-  const std::vector<ClusterNote> notes = AskForNotes(**files);
+  const Result<ClusterReport> report = AskForCluster(**files);
+  if (!report.ok()) return invocation.Fail("cluster status", report.status());
   Printer out(invocation.console);
   if (json) {
-    Json all = ToJson(*status);
-    all["out_of_use"] = OutOfUse(*nodes);
-    all["notes"] = ToJson(notes);
-    out << console::Dump(all) << "\n";
+    out << console::Dump(ClusterDocument(*report)) << "\n";
   } else {
-    Show(*status, notes, out);
-    for (const job::Node& node : *nodes) {
+    Show(report->status, report->notes, out);
+    for (const job::Node& node : report->nodes) {
       if (IsOutOfUse(node)) out << console::Left("out of use", 11) << OutOfUseLine(node) << "\n";
     }
   }
   if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("cluster status", written);
-  return Conclude(invocation, *status);
+  return Conclude(invocation, report->status);
 }
 
 }  // namespace
+
+Result<ClusterReport> AskForCluster(dfs::DfsClient& files) {
+  ClusterReport report;
+  MILLRACE_ASSIGN(report.status, job::JobClient(files).GetClusterStatus());
+  AddOwnCertificate(&report.status);
+  if (report.status.draining + report.status.maintained > 0) {
+    MILLRACE_ASSIGN(report.nodes, job::JobClient(files).Nodes());
+  }
+  report.notes = AskForNotes(files);
+  return report;
+}
+
+Json ClusterDocument(const ClusterReport& report) {
+  Json json = ToJson(report.status);
+  json["out_of_use"] = OutOfUse(report.nodes);
+  json["notes"] = ToJson(report.notes);
+  return json;
+}
 
 std::vector<Verb> ClusterVerbs() {
   return {{"status", "the state of the cluster, and what is wrong", ShowClusterStatus, {}}};

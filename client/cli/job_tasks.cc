@@ -10,6 +10,7 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
+#include "client/cli/documents.h"
 #include "client/cli/job_list.h"
 #include "client/cli/listing.h"
 #include "client/cli/verbs.h"
@@ -92,6 +93,8 @@ Status CheckState(const std::string& state) {
 }
 
 }  // namespace
+
+Json AttemptDocument(const AttemptStatus& attempt) { return ToJson(attempt); }
 
 int ListTasks(const Invocation& invocation, const Words& args) {
   console::Arguments arguments(

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "client/cli/await_drained.h"
 #include "client/cli/commands.h"
+#include "client/cli/documents.h"
 #include "client/cli/find.h"
 #include "client/cli/listing.h"
 #include "client/cli/report.h"
@@ -469,6 +470,8 @@ int Forget(const Invocation& invocation, const Words& args) {
 }
 
 }  // namespace
+
+Json NodeDocument(const job::Node& node) { return ToJson(node); }
 
 std::string NodeStateWord(const job::Node& node) {
   if (node.maintenance_for > 0) return "maintenance";

@@ -10,6 +10,7 @@
 #include "base/ids/time.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
+#include "client/cli/documents.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 #include "schedulers/core/wait_view.h"
@@ -192,6 +193,8 @@ int ForgetPrograms(const Invocation& invocation, const Words& args) {
 }
 
 }  // namespace
+
+Json SchedulerDocument(const View& view) { return ToJson(view); }
 
 std::string SchedulerText(const View& view, std::size_t width) {
   using console::Column;

@@ -68,6 +68,8 @@ constexpr Synonym kOfAll[] = {
     {"certificate", "millrace ca"},
     {"id", "millrace whoami"},
     {"user", "millrace whoami"},
+    {"web", "millrace ui"},
+    {"dashboard", "millrace ui"},
     {"start", "millrace master, or millrace worker"},
     {"version", "millrace --version"},
 };

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/tls/credentials.h"
 #include "client/cli/commands.h"
+#include "client/cli/documents.h"
 #include "client/cli/verbs.h"
 #include "client/job_client/job_client.h"
 
@@ -61,6 +62,8 @@ void Show(const job::CallerRights& rights, Printer& out) {
 }
 
 }  // namespace
+
+Json CallerDocument(const job::CallerRights& rights) { return ToJson(rights); }
 
 int WhoAmICommand(const Invocation& invocation, const Words& args) {
   console::Arguments arguments("whoami", "",

@@ -65,13 +65,13 @@ Result<JobStatus> JobClient::GetStatus(JobId job) {
   return status;
 }
 
-Result<std::vector<JobStatus>> JobClient::List(bool live_only) {
+Result<std::vector<JobStatus>> JobClient::List(bool live_only, JobId after) {
   std::vector<JobStatus> list;
   for (bool more = true; more;) {
     const std::size_t known = list.size();
     MILLRACE_TRY(AskAboutJobs("list jobs", [&](JobService::Client jobs) {
       auto call = jobs.listRequest();
-      call.setAfter(known == 0 ? 0 : list[known - 1].job.value);
+      call.setAfter(known == 0 ? after.value : list[known - 1].job.value);
       call.setLiveOnly(live_only);
       return call.send().then([&](capnp::Response<JobService::ListResults>&& answer) {
         list.resize(known);
@@ -220,8 +220,10 @@ Result<MapLaunch> JobClient::GetMapLaunch(const AttemptId& attempt, const std::s
   return launch;
 }
 
-Status JobClient::History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink) {
+Status JobClient::History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink,
+                          std::uint64_t after) {
   HistoryPage page;
+  page.next = after;
   std::string begun;  // the beginning of a line that came in pieces
   for (page.more = true; page.more;) {
     MILLRACE_ASSIGN(page, GetHistory(job, page.next, begun.size()));

@@ -27,7 +27,8 @@ class JobClient {
   // is the same job.
   Result<JobId> Submit(const JobRequest& request);
   Result<JobStatus> GetStatus(JobId job);
-  Result<std::vector<JobStatus>> List(bool live_only);
+  // Returns the jobs after the job `after`, in the order of their submission.
+  Result<std::vector<JobStatus>> List(bool live_only, JobId after = {});
   Status Kill(JobId job, const std::string& reason);
   Status SetPriority(JobId job, std::uint8_t priority);
   // Hold keeps a job that has not begun from starting, until Release.
@@ -43,8 +44,9 @@ class JobClient {
   // task process will look for the file system at `master`.
   Result<MapLaunch> GetMapLaunch(const AttemptId& attempt, const std::string& master);
   // Gives the journal's lines of the job to `sink`, in order, each with its number in the whole journal. Job 0 has the
-  // events of nodes and schedulers.
-  Status History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink);
+  // events of nodes and schedulers. With `after`, gives only the lines after the one of this number.
+  Status History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink,
+                 std::uint64_t after = 0);
 
   Result<ClusterStatus> GetClusterStatus();
   Result<CallerRights> WhoAmI();

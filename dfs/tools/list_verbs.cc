@@ -9,6 +9,7 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "dfs/tools/file_document.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/stat_format.h"
 #include "dfs/tools/verbs.h"
@@ -22,7 +23,9 @@ using Json = nlohmann::ordered_json;
 using console::JsonList;
 using console::Printer;
 
-Json ToJson(const FileStatus& info) {
+}  // namespace
+
+Json FileDocument(const FileStatus& info) {
   Json out;
   console::SetBytes(out, "path", info.path);
   out["type"] = info.directory ? "directory" : "file";
@@ -36,6 +39,8 @@ Json ToJson(const FileStatus& info) {
   out["id"] = info.id;
   return out;
 }
+
+namespace {
 
 // Returns the path as a terminal can show it. A pipe gets its bytes as they are.
 std::string Name(const std::string& path, const console::Console& console) {
@@ -108,7 +113,7 @@ class Lister {
 
   void Show(const FileStatus& info) {
     if (json_ != nullptr) {
-      json_->Add(ToJson(info));
+      json_->Add(FileDocument(info));
       return;
     }
     if (options_.null) {
@@ -292,7 +297,7 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
     MILLRACE_ASSIGN(blocks, reader->Blocks());
   }
   if (json != nullptr) {
-    Json entry = ToJson(info);
+    Json entry = FileDocument(info);
     entry["blocks"] = ToJson(blocks);
     json->Add(entry);
     return Status::Ok();

@@ -28,7 +28,7 @@ using worker::WorkerDoes;
 namespace {
 
 constexpr std::string_view kHistoryPrefix = "h/";
-constexpr std::string_view kForetoldPrefix = "f/";
+constexpr std::string_view kForetoldPrefix = "p/";
 
 std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {
   std::string why;

@@ -12,6 +12,7 @@ import unittest
 from cluster import LIMIT_SECONDS, MILLRACE, Cluster, await_line, words
 from secure_cluster import SecureCluster, ca
 from test_spot import MetadataService
+from ui_page import Ui
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.append(os.path.join(SOURCE, "tests", "docs"))
@@ -64,6 +65,8 @@ def null_of(command, *paths):
 # Figures of simulations that are null where nothing ended or nothing was measured: tests/lab/measure/measures_test.cc.
 ELSEWHERE |= null_of("`millrace sim`", "makespan", "mean_turnaround", "turnaround_p50", "turnaround_p95", "turnaround_p99", "mean_wait", "maps_at.node", "maps_at.rack",
                      "maps_at.datacenter", "maps_at.off", "fairness", "fairness_distance", "map_utilisation", "reduce_utilisation", "utilisation")
+# A node with reduces alone: tests/client/ui/timeline_test.cc.
+ELSEWHERE |= null_of("Figures of a job", "nodes[].map_median_s")
 # Bounds that are no numbers, as of too few runs: tests/lab/report/document_test.cc.
 ELSEWHERE |= null_of("An estimate", "low", "high")
 # A comparison of one observation, and what is worse by a metric that was 0: tests/lab/report/document_test.cc.
@@ -99,7 +102,7 @@ class JsonTest(unittest.TestCase):
         return self.checker.check(command, out.decode())
 
     def test_what_is_printed_is_what_the_page_says(self):
-        for scenario in (self.simulations, self.certificates, self.files, self.jobs, self.schedulers, self.a_job_that_waits_for_its_data, self.nodes, self.a_fresh_master, self.advice_of_a_cluster):
+        for scenario in (self.simulations, self.certificates, self.files, self.jobs, self.schedulers, self.a_job_that_waits_for_its_data, self.nodes, self.a_fresh_master, self.the_page, self.advice_of_a_cluster):
             begin = time.monotonic()
             scenario()
             print(f"  {scenario.__name__}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
@@ -296,6 +299,26 @@ class JsonTest(unittest.TestCase):
             self.ask("node list", of=c)
             self.ask("fs fsck", of=c, status=None)
             self.ask("cluster status", of=c, status=None)
+
+    def the_page(self):
+        """What only the API of `millrace ui` has; the rest is compared with the commands in test_ui.py."""
+        with Cluster(workers=1) as c, Ui(c) as ui:
+            c.run("fs", "put", "-", "/in/a", input=words(1, 3000))
+            c.run("run", "wordcount", "/in", "-o", "/out", "--reducers", "2")
+            c.run("run", "grep", "/in", "-o", "/lines", "-D", "grep.pattern=a", "-D", "grep.lines=true")
+            c.run("node", "decommission", "--force", "--no-wait", "1")
+            c.run("run", "wordcount", "/in", "-o", "/late", "--detach")
+            for job in (1, 2, 3):
+                self.checker.check_shared("figures-of-a-job", ui.json(f"jobs/{job}/summary"))
+            self.checker.check_shared("the-task-stream", ui.json("stream"))
+            self.checker.check_shared("the-task-stream", ui.json("stream?job=1&limit=1"))
+            events = ui.events()
+            self.checker.check_shared("an-event", next(events))
+            c.kill_master()
+            while (event := next(events))["reachable"]:
+                pass
+            self.checker.check_shared("an-event", event)
+            events.close()
 
     def a_fresh_master(self):
         """One whose database is older than the blocks, and which awaits a worker."""

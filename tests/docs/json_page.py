@@ -184,6 +184,11 @@ class Checker:
             self._check(self.page.tree(rows), value, "", command)
         return objects
 
+    def check_shared(self, anchor, value):
+        """Checks a value against the section of a shared object."""
+        section = self.page.shared[anchor]
+        self._check(self.page.tree(self.page.rows(section)), value, "", section.title)
+
     def _say(self, command, path, what):
         line = f"{command}: {path or 'the object'}: {what}"
         if line not in self.wrong:

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -108,6 +110,87 @@ TEST_F(HttpServerTest, WhoHoldsConnectionsAndAsksForNothingKeepsNobodyOut) {
     if (i % 20 != 19) continue;
     EXPECT_THAT(Say(std::string("GET /probe") + kClose), HasSubstr("you asked for /probe")) << i;
   }
+}
+
+// A server whose answers a test gives.
+class HttpResponderTest : public HttpServerTest {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<HttpServer>> server =
+        HttpServer::Start("127.0.0.1:0", Responder([this](const Request& request, Reply reply) {
+                            if (request.target == "/stream")
+                              return reply({.type = "text/event-stream", .body = "begin\n", .stream = true});
+                            if (request.target == "/later") return later_.set_value(std::move(reply));
+                            reply({.body = request.method + " " + std::string(request.Header("x-ONE")) + " " +
+                                           std::to_string(request.CountOf("X-One")),
+                                   .headers = {{"X-Two", "2"}, {"Cache-Control", "no-cache"}}});
+                          }));
+    ASSERT_TRUE(server.ok()) << server.status().message();
+    server_ = *std::move(server);
+  }
+  // Reads until `text` has come.
+  static std::string ReadUntil(const Fd& fd, const std::string& text) {
+    std::string all;
+    char piece[4096];
+    for (ssize_t n; all.find(text) == std::string::npos && (n = ::recv(fd.get(), piece, sizeof piece, 0)) > 0;)
+      all.append(piece, static_cast<std::size_t>(n));
+    return all;
+  }
+  static void Send(const Fd& fd, const std::string& bytes) {
+    EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+
+  std::promise<Reply> later_;
+};
+
+TEST_F(HttpResponderTest, SeesMethodAndHeadersAndSetsSome) {
+  const std::string answer = Say("POST / HTTP/1.1\r\nX-One: a\r\nx-one: b\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, testing::EndsWith("\r\n\r\nPOST a 2"));
+  EXPECT_THAT(answer, HasSubstr("X-Two: 2\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Cache-Control: no-cache\r\n"));
+}
+
+TEST_F(HttpResponderTest, AnAnswerMayComeLaterAndOthersDoNotWaitForIt) {
+  const Fd slow = Connect();
+  Send(slow, std::string("GET /later") + kClose);
+  const Reply reply = later_.get_future().get();
+  EXPECT_THAT(Say(std::string("GET /other") + kClose), StartsWith("HTTP/1.1 200 "));
+  reply({.status = 404, .body = "at last"});
+  EXPECT_THAT(ReadUntil(slow, "at last"), StartsWith("HTTP/1.1 404 "));
+}
+
+TEST_F(HttpResponderTest, AStreamGoesOnWithWhatIsPublishedUntilItsPeerIsGone) {
+  {
+    const Fd one = Connect(), two = Connect();
+    for (const Fd* fd : {&one, &two}) {
+      Send(*fd, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+      const std::string head = ReadUntil(*fd, "begin\n");
+      EXPECT_THAT(head, HasSubstr("text/event-stream"));
+      EXPECT_THAT(head, Not(HasSubstr("Content-Length")));
+    }
+    // A stream counts once its beginning was sent, which its peer may read before.
+    while (server_->streams() < 2) (void)Say(std::string("GET /") + kClose);
+    server_->Publish("first\n");
+    server_->Publish("second\n");
+    for (const Fd* fd : {&one, &two}) EXPECT_EQ(ReadUntil(*fd, "second\n"), "first\nsecond\n");
+  }
+  while (server_->streams() > 0) (void)Say(std::string("GET /") + kClose);
+  server_->Publish("to nobody");
+  EXPECT_THAT(Say(std::string("GET /") + kClose), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpResponderTest, AStreamIsTheLastToMakeRoom) {
+  const Fd stream = Connect();
+  Send(stream, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+  (void)ReadUntil(stream, "begin\n");
+  while (server_->streams() < 1) (void)Say(std::string("GET /") + kClose);
+  std::vector<Fd> held;
+  for (int i = 0; i < 200; ++i) {
+    held.push_back(Connect());
+    if (i % 20 == 19) (void)Say(std::string("GET /") + kClose);  // all of them have been accepted
+  }
+  server_->Publish("still here\n");
+  EXPECT_EQ(ReadUntil(stream, "here\n"), "still here\n");
 }
 
 TEST_F(HttpServerTest, AddressesThatCannotBe) {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/ui/master_view.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "base/console/json_output.h"
+#include "client/cli/job_list.h"
+
+namespace millrace::ui {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Micros kNodesEvery = 5 * kSecond;
+constexpr Micros kJournalEvery = 5 * kSecond;  // of a live job that seems to stand still
+constexpr std::size_t kMostEndedAtOnce = 100;  // jobs of which the end is asked for one by one
+constexpr std::size_t kMostKnownAttempts = 4;  // jobs
+constexpr std::size_t kMostDrawn = 200'000;    // attempts in the timeline
+constexpr std::size_t kMostDrawnJobs = 200;
+constexpr std::size_t kAttemptsASecond = 2'000;  // that the master is asked for in the mean
+
+template <class List, class ToJson>
+std::string ArrayOf(const List& list, const ToJson& to_json) {
+  Json array = Json::array();
+  for (const auto& element : list) array.push_back(to_json(element));
+  return console::Dump(array);
+}
+
+std::size_t TasksOf(const JobStatus& job) { return std::size_t{job.maps.total} + job.reduces.total; }
+
+}  // namespace
+
+Result<std::shared_ptr<const Snapshot>> MasterView::Latest() {
+  const std::lock_guard lock(mutex_);
+  if (!refreshed_ || now_() - *refreshed_ >= kPollEvery) {
+    failure_ = Refresh();
+    refreshed_ = now_();
+    if (!failure_.ok()) jobs_known_ = false;  // another master may come, which knows others
+  }
+  MILLRACE_TRY(failure_);
+  return snapshot_;
+}
+
+Status MasterView::Refresh() {
+  auto next = std::make_shared<Snapshot>();
+  MILLRACE_ASSIGN(const cli::ClusterReport report, cli::AskForCluster(files_));
+  MILLRACE_ASSIGN(const job::SchedulerView view, client().ShowScheduler());
+  MILLRACE_TRY(RefreshJobs(&next->live));
+  if (!snapshot_ || !nodes_refreshed_ || now_() - *nodes_refreshed_ >= kNodesEvery) {
+    MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client().Nodes());
+    next->nodes = ArrayOf(nodes, cli::NodeDocument);
+    for (const job::Node& node : nodes) next->node_list[node.node] = node;
+    nodes_refreshed_ = now_();
+  } else {
+    next->nodes = snapshot_->nodes;
+    next->node_list = snapshot_->node_list;
+  }
+  next->cluster = console::Dump(cli::ClusterDocument(report));
+  next->scheduler = console::Dump(cli::SchedulerDocument(view));
+  next->waits = view.waits;
+  next->master_now = view.now;
+  next->live_jobs = ArrayOf(next->live, [&](const JobStatus& job) { return cli::WithWaits(job, next->waits); });
+  snapshot_ = std::move(next);
+  return Status::Ok();
+}
+
+// Only live jobs change. A job that is not live any more has ended, and one may begin and end between two polls.
+Status MasterView::RefreshJobs(std::vector<JobStatus>* live) {
+  if (!jobs_known_) {
+    MILLRACE_ASSIGN(const std::vector<JobStatus> all, client().List(false));
+    jobs_.clear();
+    for (const JobStatus& job : all) {
+      jobs_[job.job] = job;
+      if (!Ended(job.state)) live->push_back(job);
+    }
+    jobs_known_ = true;
+    return Status::Ok();
+  }
+  const JobId newest = jobs_.empty() ? JobId{} : jobs_.rbegin()->first;
+  MILLRACE_ASSIGN(*live, client().List(true));
+  MILLRACE_ASSIGN(const std::vector<JobStatus> fresh, client().List(false, newest));
+  std::map<JobId, bool> alive;
+  for (const JobStatus& job : *live) alive[job.job] = true;
+  std::vector<JobId> ended;
+  for (const auto& [id, job] : jobs_) {
+    if (!Ended(job.state) && !alive.contains(id)) ended.push_back(id);
+  }
+  if (ended.size() > kMostEndedAtOnce) {
+    jobs_known_ = false;
+    live->clear();
+    return RefreshJobs(live);
+  }
+  for (const JobId id : ended) {
+    const Result<JobStatus> status = client().GetStatus(id);
+    if (status.ok()) {
+      jobs_[id] = *status;
+    } else if (status.status().code() == StatusCode::kNotFound) {
+      jobs_.erase(id);
+    } else {
+      return status.status();
+    }
+  }
+  for (const JobStatus& job : fresh) jobs_[job.job] = job;
+  for (const JobStatus& job : *live) jobs_[job.job] = job;
+  return Status::Ok();
+}
+
+Result<std::vector<JobStatus>> MasterView::Jobs(const JobQuery& query) {
+  MILLRACE_TRY(Latest().status());
+  cli::JobFilter filter;
+  filter.user = query.user;
+  filter.pool = query.pool;
+  filter.state = query.state;
+  filter.name = query.name;
+  MILLRACE_TRY(filter.Check());
+  if (query.last > 0) filter.last = query.last;
+  const std::lock_guard lock(mutex_);
+  std::vector<JobStatus> jobs;
+  for (const auto& [id, job] : jobs_) {
+    if (query.before != 0 && id.value >= query.before) break;
+    if ((query.live && Ended(job.state)) || (query.ended && !Ended(job.state))) continue;
+    jobs.push_back(job);
+  }
+  return filter.Pick(std::move(jobs));
+}
+
+Result<JobStatus> MasterView::Job(JobId job) {
+  MILLRACE_TRY(Latest().status());
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = jobs_.find(job); found != jobs_.end()) return found->second;
+  }
+  return client().GetStatus(job);
+}
+
+Result<std::shared_ptr<const std::vector<AttemptStatus>>> MasterView::Attempts(JobId job) {
+  MILLRACE_ASSIGN(const JobStatus status, Job(job));
+  const std::lock_guard lock(attempts_mutex_);
+  const auto known = std::ranges::find(attempts_, job, &KnownAttempts::job);
+  if (known != attempts_.end()) {
+    const auto keep =
+        std::max<Micros>(kPollEvery, static_cast<Micros>(known->attempts->size() / kAttemptsASecond) * kSecond);
+    if (known->complete || (!Ended(status.state) && now_() - known->taken < keep)) {
+      attempts_.splice(attempts_.begin(), attempts_, known);
+      return attempts_.front().attempts;
+    }
+    attempts_.erase(known);
+  }
+  MILLRACE_ASSIGN(std::vector<AttemptStatus> attempts, client().Attempts(job));
+  attempts_.push_front(
+      {job, now_(), Ended(status.state), std::make_shared<const std::vector<AttemptStatus>>(std::move(attempts))});
+  if (attempts_.size() > kMostKnownAttempts) attempts_.pop_back();
+  return attempts_.front().attempts;
+}
+
+Status MasterView::ReadJournal(JobId job) {
+  return client().History(
+      job, [&](std::uint64_t number, const std::string& line) { timeline_.Take(job, number, line); },
+      timeline_.LastLine(job));
+}
+
+// The journal of a job hardly grows while nothing else that is known of the job changes.
+Status MasterView::FeedJob(const JobStatus& job) {
+  const auto read = read_.find(job.job);
+  if (read != read_.end() && timeline_.LastLine(job.job) > 0) {
+    const auto& [before, at] = read->second;
+    if (before == job && (Ended(job.state) || now_() - at < kJournalEvery)) return Status::Ok();
+  }
+  MILLRACE_TRY(ReadJournal(job.job));
+  if (Ended(job.state)) timeline_.End(job.job, job.ended);
+  read_.insert_or_assign(job.job, std::pair(job, now_()));
+  return Status::Ok();
+}
+
+Status MasterView::Feed(std::optional<JobId> only) {
+  MILLRACE_TRY(ReadJournal(JobId{0}));
+  if (only) {
+    MILLRACE_ASSIGN(const JobStatus status, Job(*only));
+    MILLRACE_TRY(FeedJob(status));
+  } else {
+    MILLRACE_ASSIGN(const std::vector<JobStatus> jobs, Jobs({}));
+    std::size_t attempts = 0, taken = 0;
+    left_out_ = 0;
+    for (const JobStatus& job : std::views::reverse(jobs)) {
+      if (job.first_launch == 0) continue;
+      attempts += TasksOf(job);
+      if (taken == kMostDrawnJobs || (taken > 0 && attempts > kMostDrawn)) {
+        if (!Ended(job.state)) ++left_out_;
+        continue;
+      }
+      ++taken;
+      const Status fed = FeedJob(job);
+      if (!fed.ok() && fed.code() != StatusCode::kNotFound) return fed;  // some jobs are known without their journal
+    }
+  }
+  timeline_.Settle();
+  timeline_.Trim(2 * kMostDrawn);
+  return Status::Ok();
+}
+
+Status MasterView::WithTimeline(std::optional<JobId> job,
+                                const std::function<void(const Timeline& timeline, std::size_t left_out)>& use) {
+  const std::lock_guard lock(timeline_mutex_);
+  Micros& fed = fed_.try_emplace(job.value_or(JobId{}), now_() - kPollEvery).first->second;
+  if (now_() - fed >= kPollEvery) {
+    MILLRACE_TRY(Feed(job));
+    fed = now_();
+  }
+  use(timeline_, left_out_);
+  return Status::Ok();
+}
+
+}  // namespace millrace::ui

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the cluster in a line of words, and what is wrong with it.
+import {html} from "./preact.js";
+import {count, duration} from "./format.js";
+
+/** @param {{cluster: any, jobs: any[]|null}} props */
+export function Words({cluster, jobs}) {
+  const slots = cluster.slots, all = slots.maps + slots.reduces, busy = slots.maps_running + slots.reduces_running;
+  const waiting = (jobs ?? []).filter((job) => job.waits.length > 0).sort((a, b) => (a.state === "waiting" ? 0 : 1) - (b.state === "waiting" ? 0 : 1));
+  const idle = cluster.jobs.running + cluster.jobs.waiting === 0;
+  return html`<p class="words" id="words">
+    <strong>${busy} of ${count(all, "slot")} busy</strong>${idle ? "; no jobs" : html`; ${count(cluster.jobs.running, "job")} ${cluster.jobs.running === 1 ? "runs" : "run"}${cluster.jobs.waiting > 0 ? `, ${count(cluster.jobs.waiting, "waits", "wait")}` : ""}`}${
+    waiting.length === 0 ? "." : html`. ${waiting.slice(0, 2).map((job) => html`<span class="because"><a href=${`#/job/${job.job}`}>job ${job.job}</a>: ${job.waits[0].reason}. </span>`)}${
+    waiting.length > 2 ? html`<span class="faint">${count(waiting.length - 2, "other")} could use more slots, too.</span>` : ""}`}
+  </p>`;
+}
+
+/** @param {{cluster: any}} props */
+export function Notices({cluster}) {
+  const all = [...cluster.faults, ...cluster.warnings];
+  if (all.length === 0) return null;
+  return html`<ul class="notices">${all.slice(0, 8).map((notice) => html`<li class=${notice.level}><b>${notice.level}</b> ${notice.text}</li>`)}${
+    all.length > 8 ? html`<li>and ${all.length - 8} more: <code>millrace cluster status</code></li>` : ""}</ul>`;
+}
+
+/** @param {{cluster: any}} props */
+export const Facts = ({cluster}) => html`<span class="faint">${count(cluster.nodes.live, "node")} live${cluster.nodes.lost > 0 ? `, ${cluster.nodes.lost} lost` : ""} · scheduler ${cluster.scheduler} · up ${duration(Math.floor(cluster.up_s))}</span>`;

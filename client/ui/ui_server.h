@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// UiServer serves the page of a cluster at 127.0.0.1: its files, the API, and events. What a request asks the master
+// for is asked on threads of its own, so that a slow answer delays nobody else's. Limits: so many tabs with events, and
+// so many requests under way, as kMostTabs and kMostWaiting say; a further one is refused. Thread rule: one thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/daemon/http_server.h"
+#include "base/status.h"
+#include "client/ui/api.h"
+#include "client/ui/gate.h"
+
+namespace millrace::ui {
+
+class UiServer {
+ public:
+  static constexpr std::size_t kMostTabs = 16, kMostWaiting = 64;
+
+  // Listens at the port of 127.0.0.1; 0 takes any free one. Requires: `view` outlives the server.
+  [[nodiscard]] static Result<std::unique_ptr<UiServer>> Start(std::uint16_t port, MasterView& view);
+  ~UiServer();
+  UiServer(const UiServer&) = delete;
+  UiServer& operator=(const UiServer&) = delete;
+
+  // Returns an address that opens the page once. Those before it open it no more.
+  [[nodiscard]] std::string NewAddress();
+
+ private:
+  explicit UiServer(MasterView& view) : api_(view) {}
+  Status Begin(std::uint16_t port);
+  void Respond(const http::Request& request, const http::Reply& reply);
+  void Work();
+  void TellTabs();
+
+  Api api_;
+  std::unique_ptr<Gate> gate_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  std::deque<std::function<void()>> waiting_;
+  std::vector<std::jthread> threads_;
+  std::unique_ptr<http::HttpServer> server_;
+};
+
+}  // namespace millrace::ui
