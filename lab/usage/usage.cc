@@ -11,8 +11,6 @@
 namespace millrace::usage {
 namespace {
 
-constexpr Micros kDay = Micros{24} * 3600 * kSecond;
-
 class Sums {
  public:
   Sums(UsageBy by, const UsagePeriod& period) : by_(by), period_(period) {}
@@ -81,7 +79,7 @@ class Sums {
     begin = std::max(begin, period_.since);
     end = std::min(end, period_.until);
     while (begin < end) {
-      const Micros next = by_ == UsageBy::kDay ? std::min(end, (begin / kDay + 1) * kDay) : end;
+      const Micros next = by_ == UsageBy::kDay ? std::min(end, (begin / kDayLength + 1) * kDayLength) : end;
       UsageRow& row = RowOf(job, begin);
       row.*kind += next - begin;
       const auto waste = std::ranges::find(kWastes, use.end);

@@ -23,6 +23,8 @@
 
 namespace millrace::usage {
 
+inline constexpr Micros kDayLength = Micros{24} * 3600 * kSecond;
+
 enum class UsageBy : std::uint8_t { kUser, kPool, kDay, kJobName };
 inline constexpr std::array<std::string_view, 4> kUsageByNames = {"user", "pool", "day", "job-name"};
 

@@ -26,8 +26,7 @@ namespace {
 using cli::Invocation;
 using console::kDone;
 
-constexpr Micros kDay = Micros{24} * 3600 * kSecond;
-constexpr Micros kLatest = 300 * 366 * kDay;  // later than any time that is asked for
+constexpr Micros kLatest = 300 * 366 * kDayLength;  // later than any time that is asked for
 constexpr const char* kJournal = "the journal";
 
 struct UsageWords {
@@ -59,7 +58,7 @@ std::optional<Micros> ParseUtc(std::string_view text) {
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok() || year < 1970 || hour > 23 || minute > 59) return std::nullopt;
   const Micros days = std::chrono::sys_days(date).time_since_epoch().count();
-  return days * kDay + (hour * Micros{60} + minute) * 60 * kSecond;
+  return days * kDayLength + (hour * Micros{60} + minute) * 60 * kSecond;
 }
 
 Result<UsageBy> ParseBy(const std::string& text) {

@@ -14,7 +14,7 @@ const NodeState* ClusterState::FindNode(NodeId node) const {
   return &nodes_[node.value];
 }
 
-bool ClusterState::WasUsed(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].used; }
+bool ClusterState::WasUsed(JobId job) const { return job.value < used_.size() && used_[job.value]; }
 
 NodeState& ClusterState::Node(NodeId node) {
   SCHED_CHECK(FindNode(node) != nullptr, "n" + std::to_string(node.value));
@@ -23,7 +23,7 @@ NodeState& ClusterState::Node(NodeId node) {
 
 JobState& ClusterState::MutableJob(JobId job) {
   SCHED_CHECK(FindJob(job) != nullptr, ToText(job));
-  return jobs_[job.value].state.Own();
+  return jobs_.At(job).Own();
 }
 
 bool ClusterState::Refused(const JobState& job, NodeId node) const {
@@ -73,7 +73,7 @@ void ClusterState::NoteChanged(JobState& job) {
 const std::vector<JobId>& ClusterState::TakeChangedJobs() {
   taken_jobs_.clear();
   for (const JobId id : changed_jobs_) {
-    if (jobs_[id.value].state.get() == nullptr) continue;
+    if (FindJob(id) == nullptr) continue;
     JobState& job = MutableJob(id);
     if (!std::exchange(job.changed, false) || !job.alive()) continue;
     taken_jobs_.push_back(id);
@@ -229,7 +229,7 @@ void ClusterState::Hold(JobId job) {
 
 void ClusterState::ReleaseHeld() {
   for (const JobId id : std::exchange(held_, {})) {
-    if (jobs_[id.value].state.get() == nullptr || !FindJob(id)->alive()) continue;
+    if (FindJob(id) == nullptr || !FindJob(id)->alive()) continue;
     JobState& job = MutableJob(id);
     job.held = false;
     RefreshRunnable(job);
@@ -284,7 +284,8 @@ void ClusterState::LeaveQueues(JobState& job) {
 
 void ClusterState::AddJob(JobId job, JobSpec spec, Micros now) {
   SCHED_CHECK(!WasUsed(job), ToText(job));
-  if (job.value >= jobs_.size()) jobs_.resize(job.value + 1);
+  if (job.value >= used_.size()) used_.resize(job.value + 1);
+  used_[job.value] = true;
   auto state = std::make_unique<JobState>();
   state->progress.job = job;
   state->progress.priority = spec.priority;
@@ -298,7 +299,7 @@ void ClusterState::AddJob(JobId job, JobSpec spec, Micros now) {
   state->pending_reduces = OrderedBits::Full(spec.reduces);
   state->spec = std::move(spec);
   EnterQueues(*state);
-  jobs_[job.value] = {true, LentJob(std::move(state))};
+  jobs_[job] = LentJob(std::move(state));
 }
 
 void ClusterState::SetPriority(JobId job, Priority priority) {
@@ -334,11 +335,11 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Micros now) {
 }
 
 void ClusterState::Detach() {
-  for (JobEntry& job : jobs_) {
-    if (job.state.borrows()) (void)job.state.Own();
-  }
+  jobs_.ForEach([](JobId, LentJob& job) {
+    if (job.borrows()) (void)job.Own();
+  });
 }
 
-void ClusterState::ForgetJob(JobId job) { jobs_[job.value].state = {}; }
+void ClusterState::ForgetJob(JobId job) { jobs_.Erase(job); }
 
 }  // namespace millrace::sched

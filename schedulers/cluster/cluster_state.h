@@ -24,6 +24,7 @@
 #include "base/ids/time.h"
 #include "schedulers/cluster/bandwidths.h"
 #include "schedulers/cluster/job_state.h"
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/cluster/local_jobs.h"
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/cluster/pending_maps.h"
@@ -126,7 +127,8 @@ class ClusterState {
   // Returns the job; null if it was never submitted or is forgotten. Of a job that has ended, only the parts that
   // EndJob keeps remain.
   [[nodiscard]] const JobState* FindJob(JobId job) const {
-    return job.value < jobs_.size() ? jobs_[job.value].state.get() : nullptr;
+    const LentJob* const known = jobs_.Find(job);
+    return known == nullptr ? nullptr : known->get();
   }
   // Returns the ids of the nodes that take another task of this kind (NodeState::TakesTasks is true and a slot is
   // free), in rising order.
@@ -230,7 +232,7 @@ class ClusterState {
   [[nodiscard]] std::uint32_t live_nodes() const { return live_nodes_; }
   // All ids of nodes are below node_ids(), and all ids of jobs below job_ids().
   [[nodiscard]] std::uint32_t node_ids() const { return static_cast<std::uint32_t>(nodes_.size()); }
-  [[nodiscard]] std::uint32_t job_ids() const { return static_cast<std::uint32_t>(jobs_.size()); }
+  [[nodiscard]] std::uint32_t job_ids() const { return static_cast<std::uint32_t>(used_.size()); }
 
   // --- What the engine does ---
 
@@ -320,11 +322,6 @@ class ClusterState {
   [[nodiscard]] JobState& MutableJob(JobId job);
 
  private:
-  struct JobEntry {
-    bool used = false;
-    LentJob state;
-  };
-
   // Returns the closest map that the node may run, whether its output fits there or not.
   [[nodiscard]] std::optional<MapChoice> ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const;
   // Returns the first map whose input lies on no node and that this node may run, whether its output fits there or not.
@@ -386,7 +383,8 @@ class ClusterState {
 
   Topology topology_;
   std::vector<NodeState> nodes_;  // by id
-  std::vector<JobEntry> jobs_;    // by id
+  JobTable<LentJob> jobs_;
+  std::vector<bool> used_;  // by number: there was such a job
   JobQueue live_;
   PerSlot<JobQueue> runnable_;
   mutable std::optional<LocalJobs> local_jobs_;  // of live jobs and nodes that ever joined; built on the first call

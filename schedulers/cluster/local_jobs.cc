@@ -15,19 +15,19 @@ void LocalJobs::SetNodes(std::size_t count) {
 }
 
 void LocalJobs::AddJob(const QueueKey& key) {
-  if (seat_of_.size() <= key.job.value) seat_of_.resize(key.job.value + 1);
-  SCHED_CHECK(seat_of_[key.job.value].number == kNone, ToText(key.job));
+  SCHED_CHECK(!seat_of_.Contains(key.job), ToText(key.job));
   const auto priority = static_cast<std::uint32_t>(key.priority);
   Rows& rows = rows_[priority];
   const bool behind_all = rows.seats.empty() || rows.seats.back() < key;
   if (!behind_all || rows.seats.size() == rows.length * kWords * kBits) return Reseat(rows, key);
-  seat_of_[key.job.value] = {static_cast<std::uint32_t>(rows.seats.size()), priority};
+  seat_of_[key.job] = {static_cast<std::uint32_t>(rows.seats.size()), priority};
   rows.seats.push_back(key);
   ++rows.live;
 }
 
 void LocalJobs::RemoveJob(JobId job) {
-  Rows& rows = rows_[std::exchange(seat_of_[job.value], {}).priority];
+  Rows& rows = rows_[seat_of_.At(job).priority];
+  seat_of_.Erase(job);
   if (--rows.live == 0) rows.seats.clear();
 }
 
@@ -41,7 +41,7 @@ void LocalJobs::Reseat(Rows& rows, const QueueKey& added) {
   const std::size_t length = (2 * seats.size() + kWords * kBits - 1) / (kWords * kBits);
   std::vector<std::uint32_t> moved(rows.seats.size(), kNone);  // the new number of each old seat
   for (std::uint32_t number = 0; number < seats.size(); ++number) {
-    Seat& seat = seat_of_[seats[number].job.value];
+    Seat& seat = seat_of_[seats[number].job];
     if (seat.number != kNone) moved[seat.number] = number;
     seat = {number, static_cast<std::uint32_t>(added.priority)};
   }

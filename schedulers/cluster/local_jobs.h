@@ -15,6 +15,7 @@
 
 #include "base/ids/ids.h"
 #include "schedulers/cluster/job_state.h"
+#include "schedulers/cluster/job_table.h"
 
 namespace millrace::sched {
 
@@ -64,21 +65,21 @@ class LocalJobs {
   template <class Self>
   [[nodiscard]] static std::conditional_t<std::is_const_v<Self>, const std::uint64_t, std::uint64_t>& WordOf(
       Self& self, JobId job, NodeId node) {
-    const Seat seat = self.seat_of_[job.value];
+    const Seat seat = self.seat_of_.At(job);
     auto& rows = self.rows_[seat.priority];
     return rows.lines[node.value * rows.length + seat.number / (kWords * kBits)].words[seat.number / kBits % kWords];
   }
-  [[nodiscard]] std::uint64_t BitOf(JobId job) const { return std::uint64_t{1} << seat_of_[job.value].number % kBits; }
+  [[nodiscard]] std::uint64_t BitOf(JobId job) const { return std::uint64_t{1} << seat_of_.At(job).number % kBits; }
   // Returns false for an entry of Rows::seats if its job left, or left and came back elsewhere.
   [[nodiscard]] bool Sits(const QueueKey& key, std::size_t number) const {
-    const Seat seat = seat_of_[key.job.value];
-    return seat.number == number && seat.priority == static_cast<std::uint32_t>(key.priority);
+    const Seat* const seat = seat_of_.Find(key.job);
+    return seat != nullptr && seat->number == number && seat->priority == static_cast<std::uint32_t>(key.priority);
   }
   // Gives seats without gaps to the present jobs and the new one.
   void Reseat(Rows& rows, const QueueKey& added);
 
   std::array<Rows, kPriorities> rows_;
-  std::vector<Seat> seat_of_;  // by job id
+  JobTable<Seat> seat_of_;
   std::size_t nodes_ = 0;
 };
 

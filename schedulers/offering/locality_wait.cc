@@ -24,7 +24,7 @@ LocalityWait::LocalityWait(const DelaySettings& settings, const LevelBandwidths&
 
 std::unique_ptr<LocalityGate> LocalityWait::Clone() const {
   auto copy = std::make_unique<LocalityWait>(settings_, bandwidths_);
-  for (const auto& clock : clocks_) copy->clocks_.push_back(clock ? std::make_unique<JobClock>(*clock) : nullptr);
+  copy->clocks_ = clocks_;
   copy->due_ = due_;
   copy->raised_ = raised_;
   copy->to_judge_ = to_judge_;
@@ -36,9 +36,7 @@ std::unique_ptr<LocalityGate> LocalityWait::Clone() const {
 }
 
 void LocalityWait::OnJobSubmitted(const ClusterState& state, JobId job) {
-  if (clocks_.size() <= job.value) clocks_.resize(job.value + 1);
-  clocks_[job.value] = std::make_unique<JobClock>();
-  JobClock& clock = Of(job);
+  JobClock& clock = clocks_[job];
   const std::vector<Micros>& own = state.FindJob(job)->spec.locality_waits;
   const Micros common[] = {settings_.rack_wait, settings_.datacenter_wait, settings_.off_wait};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -50,7 +48,7 @@ void LocalityWait::OnJobEnded(const ClusterState&, JobId job) {
   SetDue(job, Of(job), std::nullopt);
   std::erase(raised_, job);
   std::erase(to_judge_, job);
-  clocks_[job.value].reset();
+  clocks_.Erase(job);
 }
 
 Micros LocalityWait::WaitTo(const JobClock& clock, Locality level, const Topology& topology) {
@@ -177,10 +175,9 @@ void LocalityWait::OnNodesChanged(const ClusterState& state) {
   if (racks_ == topology.racks() && datacenters_ == topology.datacenters()) return;
   racks_ = topology.racks();
   datacenters_ = topology.datacenters();
-  for (std::uint32_t id = 0; id < clocks_.size(); ++id) {
-    if (!clocks_[id] || !clocks_[id]->since) continue;
-    SetDue(JobId{id}, *clocks_[id], NextLevel(*clocks_[id], topology, advanced_));
-  }
+  clocks_.ForEach([&](JobId job, JobClock& clock) {
+    if (clock.since) SetDue(job, clock, NextLevel(clock, topology, advanced_));
+  });
 }
 
 void LocalityWait::Advance(const ClusterState& state, Micros now) {
@@ -212,7 +209,8 @@ std::vector<JobId> LocalityWait::TakeRaised(const ClusterState& state, Micros no
 }
 
 std::optional<Micros> LocalityWait::WaitingSince(JobId job) const {
-  return job.value < clocks_.size() && clocks_[job.value] ? Of(job).since : std::nullopt;
+  const JobClock* const clock = clocks_.Find(job);
+  return clock == nullptr ? std::nullopt : clock->since;
 }
 
 std::optional<Micros> LocalityWait::WaitingUntil(const ClusterState& state, JobId job, Micros now) const {

@@ -49,6 +49,7 @@
 #include <vector>
 
 #include "schedulers/cluster/bandwidths.h"
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/sorted_rows.h"
@@ -103,12 +104,12 @@ class LocalityWait : public LocalityGate {
   [[nodiscard]] bool WorthWaiting(const ClusterState& state, const JobState& job, NodeId node);
   // Returns nothing if the input of the job's first pending map lies on no node.
   [[nodiscard]] std::optional<double> CostOfDistance(const ClusterState& state, const JobState& job, NodeId node) const;
-  JobClock& Of(JobId job) { return *clocks_[job.value]; }
-  [[nodiscard]] const JobClock& Of(JobId job) const { return *clocks_[job.value]; }
+  JobClock& Of(JobId job) { return clocks_.At(job); }
+  [[nodiscard]] const JobClock& Of(JobId job) const { return clocks_.At(job); }
 
   const DelaySettings settings_;
   const LevelBandwidths bandwidths_;
-  std::vector<std::unique_ptr<JobClock>> clocks_;  // by job id
+  JobTable<JobClock> clocks_;
   SortedRows<std::pair<Micros, JobId>> due_;
   std::vector<JobId> raised_;
   std::vector<JobId> to_judge_;  // auto: launched since TakeRaised

@@ -63,15 +63,13 @@ RefusalMemory::JobCounts RefusalMemory::CountsOf(const JobState& job) {
 }
 
 void RefusalMemory::OnJobSubmitted(const JobState& job) {
-  const JobId id = job.progress.job;
-  if (jobs_.size() <= id.value) jobs_.resize(id.value + 1);
-  jobs_[id.value] = {};
+  jobs_[job.progress.job] = {};
   OnJobChanged(job);
 }
 
 PerKind<bool> RefusalMemory::OnJobChanged(const JobState& job) {
   const JobId id = job.progress.job;
-  const JobCounts is = CountsOf(job), was = std::exchange(jobs_[id.value], is);
+  const JobCounts is = CountsOf(job), was = std::exchange(jobs_[id], is);
   PerKind<bool> more = {};
   for (const TaskKind kind : kTaskKinds) {
     if (!is.runnable[kind]) continue;
@@ -86,6 +84,7 @@ PerKind<bool> RefusalMemory::OnJobChanged(const JobState& job) {
 }
 
 void RefusalMemory::OnJobEnded(JobId job) {
+  jobs_.Erase(job);
   for (SlotRefusals& slots : slots_) slots.Forget(job);
 }
 

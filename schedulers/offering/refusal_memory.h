@@ -25,6 +25,7 @@
 
 #include "base/ids/ids.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/cluster/ordered_bits.h"
 
 namespace millrace::sched {
@@ -106,7 +107,7 @@ class RefusalMemory {
 
   const bool splits_reduces_;
   PerKind<SlotRefusals> slots_;
-  std::vector<JobCounts> jobs_;  // by id
+  JobTable<JobCounts> jobs_;
 };
 
 template <class Offer>

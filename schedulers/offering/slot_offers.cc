@@ -17,11 +17,7 @@ struct SlotOffers::Offer {
 };
 
 void SlotOffers::SetLocality(JobId job, MapLocality locality) {
-  if (localities_.size() <= job.value) {
-    localities_.resize(job.value + 1, MapLocality::kNotRunnable);
-    queued_as_.resize(job.value + 1);
-  }
-  const MapLocality before = std::exchange(localities_[job.value], locality);
+  const MapLocality before = std::exchange(places_[job].locality, locality);
   if (before == locality) return;
   if (before == MapLocality::kMayRunAnywhere) may_run_anywhere_.Erase(job.value);
   if (locality == MapLocality::kMayRunAnywhere) may_run_anywhere_.Insert(job.value);
@@ -30,7 +26,8 @@ void SlotOffers::SetLocality(JobId job, MapLocality locality) {
 void SlotOffers::Forget(JobId job) {
   clock_stopped_.Erase(job.value);
   SetLocality(job, MapLocality::kNotRunnable);
-  if (const auto listed = std::exchange(queued_as_[job.value], std::nullopt)) queued_.Erase(*listed);
+  if (const auto& listed = places_.At(job).queued_as) queued_.Erase(*listed);
+  places_.Erase(job);
   jobs_beyond_local_slots_.Erase(job.value);
   to_recount_.Erase(job.value);
 }
@@ -66,7 +63,7 @@ void SlotOffers::UpdateLocality(const ClusterState& state, JobId id, Micros now)
 }
 
 void SlotOffers::ListInQueue(const JobState& job, bool wanted) {
-  auto& listed = queued_as_[job.progress.job.value];
+  auto& listed = places_[job.progress.job].queued_as;
   if (listed && (!wanted || *listed != job.key)) {
     queued_.Erase(*listed);
     listed.reset();
@@ -106,11 +103,11 @@ std::optional<SlotOffers::Choice> SlotOffers::TaskFor(const ClusterState& state,
 
 bool SlotOffers::Ask(Offer& offer, JobId job) {
   const bool gated = offer.kind == TaskKind::kMap && admission_->locality() != nullptr;
-  if (gated && localities_[job.value] != MapLocality::kMayRunAnywhere && !offer.state.IsLocalJob(job, offer.node)) {
-    if (localities_[job.value] == MapLocality::kClockRunning) return false;
+  if (gated && places_[job].locality != MapLocality::kMayRunAnywhere && !offer.state.IsLocalJob(job, offer.node)) {
+    if (places_[job].locality == MapLocality::kClockRunning) return false;
     admission_->locality()->OnSkipped(offer.state, job, offer.node, offer.now);
     UpdateLocality(offer.state, job, offer.now);
-    if (localities_[job.value] != MapLocality::kMayRunAnywhere) return false;
+    if (places_[job].locality != MapLocality::kMayRunAnywhere) return false;
   }
   offer.choice = TaskFor(offer.state, offer.kind, job, offer.node, offer.now);
   if (offer.choice) return true;

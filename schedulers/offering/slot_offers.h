@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/job_order.h"
@@ -95,12 +96,15 @@ class SlotOffers {
 
   const JobOrder* order_;
   Admission* admission_;
-  std::vector<MapLocality> localities_;  // by job id
+  struct JobPlace {
+    MapLocality locality = MapLocality::kNotRunnable;
+    std::optional<QueueKey> queued_as;  // its key in queued_
+  };
+  JobTable<JobPlace> places_;
   OrderedBits may_run_anywhere_;
   OrderedBits clock_stopped_;  // jobs that may not run everywhere and whose clock does not run
   // The jobs of both sets in the order of the submit queue, if order_ follows it.
   SortedRows<QueueKey> queued_;
-  std::vector<std::optional<QueueKey>> queued_as_;  // by job id: its key in queued_
   bool stale_ = false;
   OrderedBits jobs_beyond_local_slots_;  // as of the last count, except for the jobs in to_recount_
   OrderedBits to_recount_;

@@ -16,15 +16,15 @@ void FairOrder::TakeOver(const ClusterState& state, const FairOrder& other) {
   OnNodesChanged(state);
   // Pools admit the first that come (fair_pool.h).
   for (const bool admitted : {true, false}) {
-    for (std::uint32_t id = 0; id < other.jobs_.size(); ++id) {
-      if (other.jobs_[id] != nullptr && other.jobs_[id]->admitted() == admitted) OnJobSubmitted(state, JobId{id});
-    }
+    other.jobs_.ForEach([&](JobId id, const auto& job) {
+      if (job->admitted() == admitted) OnJobSubmitted(state, id);
+    });
   }
-  for (std::uint32_t id = 0; id < other.jobs_.size(); ++id) {
+  other.jobs_.ForEach([&](JobId id, const auto& job) {
     for (const SlotKind kind : kSlotKinds) {
-      if (other.jobs_[id] != nullptr && other.jobs_[id]->held(kind)) Hold(state, kind, JobId{id}, true);
+      if (job->held(kind)) Hold(state, kind, id, true);
     }
-  }
+  });
   let_in_ = other.let_in_;
 }
 
@@ -32,20 +32,19 @@ void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   auto& pool = pools_[name];
   if (!pool) pool = std::make_unique<FairPool>(name, settings_, reduces_, job_clocks_);
-  if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
-  jobs_[job.value] = std::make_unique<FairPool::Job>(pool.get(), job);
-  pool->Add(state, *jobs_[job.value]);
+  jobs_[job] = std::make_unique<FairPool::Job>(pool.get(), job);
+  pool->Add(state, *jobs_.At(job));
   Refresh(*pool);
 }
 
 void FairOrder::OnJobChanged(const ClusterState& state, JobId job) {
   FairPool& pool = PoolOf(job);
-  pool.Change(state, *jobs_[job.value]);
+  pool.Change(state, *jobs_.At(job));
   Refresh(pool);
 }
 
 void FairOrder::Hold(const ClusterState& state, SlotKind kind, JobId job, bool held) {
-  jobs_[job.value]->Hold(kind, held);
+  jobs_.At(job)->Hold(kind, held);
   OnJobChanged(state, job);
 }
 
@@ -53,8 +52,8 @@ void FairOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobCh
 
 void FairOrder::OnJobEnded(const ClusterState& state, JobId job) {
   FairPool& pool = PoolOf(job);
-  pool.Remove(state, *jobs_[job.value]);
-  jobs_[job.value].reset();
+  pool.Remove(state, *jobs_.At(job));
+  jobs_.Erase(job);
   if (!pool.empty()) return Refresh(pool);
   for (const SlotKind kind : kSlotKinds) pools(kind).Erase(pool.member(kind));
   pools_.erase(pool.name());
@@ -91,7 +90,7 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, SlotKind kind
     FairPool& pool = FairPool::Of(member);
     if (which && !which(pool)) return false;
     const auto takes_first = [&](JobId job) {
-      return &PoolOf(job) == &pool && jobs_[job.value]->IsFirst(kind) && state.FindJob(job)->runnable[kind] &&
+      return &PoolOf(job) == &pool && jobs_.At(job)->IsFirst(kind) && state.FindJob(job)->runnable[kind] &&
              MayRun(state, kind, job) && take(job);
     };
     const auto first = std::ranges::find_if(first_jobs_[kind], takes_first);
@@ -103,7 +102,7 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, SlotKind kind
 
 std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const {
   if (!owing_[kind]) return std::nullopt;
-  const auto owed = [this, kind](JobId job) { return jobs_[job.value]->Owed(kind); };
+  const auto owed = [this, kind](JobId job) { return jobs_.At(job)->Owed(kind); };
   for (const JobId job : owed_jobs_[kind]) {
     if (owed(job) && state.FindJob(job)->runnable[kind] && MayRun(state, kind, job) && take(job)) return job;
   }
@@ -120,13 +119,13 @@ std::optional<JobId> FairOrder::Offer(const ClusterState& state, SlotKind kind, 
 
 bool FairOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
   for (const JobId job : owed_jobs_[kind]) {
-    if ((job == a || job == b) && jobs_[job.value]->Owed(kind)) return job == a;
+    if ((job == a || job == b) && jobs_.At(job)->Owed(kind)) return job == a;
   }
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
   if (&pool == &other) {
     for (const JobId job : first_jobs_[kind]) {
-      if ((job == a || job == b) && jobs_[job.value]->IsFirst(kind)) return job == a;
+      if ((job == a || job == b) && jobs_.At(job)->IsFirst(kind)) return job == a;
     }
     return JobsOf(pool, kind).Before(state, kind, a, b);
   }
@@ -140,27 +139,27 @@ void FairOrder::Owe(FairPool& pool, SlotKind kind, std::uint32_t running) {
 }
 
 void FairOrder::Owe(JobId job, SlotKind kind, std::uint32_t running) {
-  jobs_[job.value]->Owe(kind, running);
+  jobs_.At(job)->Owe(kind, running);
   owed_jobs_[kind].push_back(job);
   owing_[kind] = true;
 }
 
 void FairOrder::PutFirstInPool(JobId job, SlotKind kind, std::uint32_t running) {
-  jobs_[job.value]->PutFirst(kind, running);
+  jobs_.At(job)->PutFirst(kind, running);
   first_jobs_[kind].push_back(job);
 }
 
 void FairOrder::ForgetOwed() {
   for (const SlotKind kind : kSlotKinds) {
-    for (const JobId job : std::exchange(first_jobs_[kind], {})) jobs_[job.value]->PutFirst(kind, 0);
+    for (const JobId job : std::exchange(first_jobs_[kind], {})) jobs_.At(job)->PutFirst(kind, 0);
     if (!std::exchange(owing_[kind], false)) continue;
     for (const auto& [name, pool] : pools_) pool->Owe(kind, 0);
-    for (const JobId job : std::exchange(owed_jobs_[kind], {})) jobs_[job.value]->Owe(kind, 0);
+    for (const JobId job : std::exchange(owed_jobs_[kind], {})) jobs_.At(job)->Owe(kind, 0);
   }
 }
 
 bool FairOrder::MayRun(const ClusterState&, SlotKind kind, JobId job) const {
-  return PoolOf(job).HasRoom(kind) && jobs_[job.value]->admitted();
+  return PoolOf(job).HasRoom(kind) && jobs_.At(job)->admitted();
 }
 
 bool FairOrder::MayHoldBack(const ClusterState&, JobId job) const {
@@ -192,21 +191,19 @@ PolicyView FairOrder::View(const ClusterState& state, Micros) const {
   for (const auto& [name, settings] : settings_.Named<PoolSettings>()) all[name] = nullptr;
   for (const auto& [name, pool] : pools_) all[name] = pool.get();
   for (const auto& [name, pool] : all) view.groups.push_back(ViewOf(pool, name));
-  for (std::uint32_t id = 0; id < jobs_.size(); ++id) {
-    const JobId job{id};
-    if (jobs_[id] == nullptr) continue;
+  jobs_.ForEach([&](JobId job, const auto& of_job) {
     for (const SlotKind kind : kSlotKinds) {
       if (!state.FindJob(job)->runnable[kind] || MayRun(state, kind, job)) continue;
       const FairPool& pool = PoolOf(job);
       WaitView& wait =
           view.waits.emplace_back(job, kind, WaitCause::kGroupFull, pool.Running(kind), pool.Maximum(kind));
       wait.group = pool.name();
-      if (jobs_[id]->admitted()) continue;
+      if (of_job->admitted()) continue;
       wait.cause = WaitCause::kGroupJobs;
       wait.used = pool.admitted_jobs();
       wait.of = pool.settings().max_running_jobs.value_or(0);
     }
-  }
+  });
   return view;
 }
 

@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/offering/job_order.h"
 #include "schedulers/policies/fair/fair_pool.h"
 #include "schedulers/settings/settings.h"
@@ -66,7 +67,7 @@ class FairOrder : public JobOrder {
   [[nodiscard]] FairQueue& pools(SlotKind kind) const { return queues_[kind]; }
   // Returns the pools with live jobs, by name.
   [[nodiscard]] const Pools& live_pools() const { return pools_; }
-  [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
+  [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_.At(job)->pool(); }
   // Keeps in *clocks the clocks of the jobs that are below their share of their pool (MakePoolJobs). Requires: no job
   // has been submitted; `clocks` outlives all calls.
   void KeepJobClocks(PerSlot<StarvationClocks>* clocks) { job_clocks_ = clocks; }
@@ -81,7 +82,7 @@ class FairOrder : public JobOrder {
   // Puts the job before all others until it runs `running` tasks, or until ForgetOwed(), but after those that are owed
   // slots already. Requires: the job is owed no slots.
   void Owe(JobId job, SlotKind kind, std::uint32_t running);
-  [[nodiscard]] bool IsOwed(JobId job, SlotKind kind) const { return jobs_[job.value]->Owed(kind); }
+  [[nodiscard]] bool IsOwed(JobId job, SlotKind kind) const { return jobs_.At(job)->Owed(kind); }
   [[nodiscard]] bool OwesAny(SlotKind kind) const { return owing_[kind]; }
   // Puts the job before the others of its pool until it runs `running` tasks, or until ForgetOwed().
   void PutFirstInPool(JobId job, SlotKind kind, std::uint32_t running);
@@ -100,12 +101,12 @@ class FairOrder : public JobOrder {
   const SlotKind reduces_;
   Pools pools_;
   PerSlot<StarvationClocks>* job_clocks_ = nullptr;
-  PerSlot<bool> let_in_;                              // since the last round began
-  PerSlot<bool> owing_;                               // some pool or job is owed slots
-  PerSlot<std::vector<JobId>> owed_jobs_;             // since ForgetOwed()
-  PerSlot<std::vector<JobId>> first_jobs_;            // in their pools; since ForgetOwed()
-  std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs
-  mutable PerSlot<FairQueue> queues_;                 // recomputes shares when a call needs them
+  PerSlot<bool> let_in_;                           // since the last round began
+  PerSlot<bool> owing_;                            // some pool or job is owed slots
+  PerSlot<std::vector<JobId>> owed_jobs_;          // since ForgetOwed()
+  PerSlot<std::vector<JobId>> first_jobs_;         // in their pools; since ForgetOwed()
+  JobTable<std::unique_ptr<FairPool::Job>> jobs_;  // of live jobs
+  mutable PerSlot<FairQueue> queues_;              // recomputes shares when a call needs them
 };
 
 }  // namespace millrace::sched

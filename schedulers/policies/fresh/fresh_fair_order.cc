@@ -5,8 +5,7 @@ namespace millrace::sched {
 
 void FreshFairOrder::AdmitWaiting(const ClusterState& state) {
   for (const JobId job : admission_.ApplyChanges(state)) {
-    if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
-    KnownJob& known = jobs_[job.value];
+    KnownJob& known = jobs_[job];
     const bool enters = !known.submitted && admission_.PhaseOf(job) != PhaseAdmission::Phase::kWaiting;
     if (enters) fair_.OnJobSubmitted(state, job);
     known.submitted |= enters;
@@ -28,9 +27,8 @@ void FreshFairOrder::OnJobPrioritySet(const ClusterState& state, JobId job) {
 
 void FreshFairOrder::OnJobEnded(const ClusterState& state, JobId job) {
   admission_.OnJobEnded(job);
-  if (!IsKnown(job)) return;
-  fair_.OnJobEnded(state, job);
-  jobs_[job.value] = {};
+  if (IsKnown(job)) fair_.OnJobEnded(state, job);
+  jobs_.Erase(job);
 }
 
 void FreshFairOrder::OnJobChanged(const ClusterState& state, JobId job) {

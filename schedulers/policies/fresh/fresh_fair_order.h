@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/policies/fair/fair.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/phase_admission.h"
@@ -59,12 +60,15 @@ class FreshFairOrder : public JobOrder {
     bool submitted = false;
     PerKind<bool> may_run;  // by the admission's last decision; otherwise the job is held back
   };
-  [[nodiscard]] bool IsKnown(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].submitted; }
+  [[nodiscard]] bool IsKnown(JobId job) const {
+    const KnownJob* const known = jobs_.Find(job);
+    return known != nullptr && known->submitted;
+  }
 
   PhaseAdmission admission_;
   FairOrder fair_;
-  std::vector<KnownJob> jobs_;  // by job id
-  PerSlot<bool> let_in_;        // since the last round began
+  JobTable<KnownJob> jobs_;
+  PerSlot<bool> let_in_;  // since the last round began
 };
 
 }  // namespace millrace::sched

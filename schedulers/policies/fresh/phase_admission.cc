@@ -24,11 +24,11 @@ PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job) {
 }
 
 void PhaseAdmission::NoteChanged(JobId job) {
-  if (!std::exchange(jobs_[job.value].changed, true)) changed_.push_back(job);
+  if (!std::exchange(jobs_[job].changed, true)) changed_.push_back(job);
 }
 
 void PhaseAdmission::Enter(const JobState& job, Phase phase, const LinePlace& place) {
-  JobPhase& known = jobs_[job.progress.job.value];
+  JobPhase& known = jobs_[job.progress.job];
   Line(known.phase).erase(known.place);
   known.phase = phase;
   known.place = place;
@@ -42,13 +42,10 @@ void PhaseAdmission::EnterWaiting(const ClusterState& state, const JobState& job
   Enter(job, Phase::kWaiting, place);
 }
 
-void PhaseAdmission::OnJobSubmitted(const ClusterState& state, JobId job) {
-  if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
-  EnterWaiting(state, *state.FindJob(job));
-}
+void PhaseAdmission::OnJobSubmitted(const ClusterState& state, JobId job) { EnterWaiting(state, *state.FindJob(job)); }
 
 void PhaseAdmission::OnJobPrioritySet(const ClusterState& state, JobId job) {
-  JobPhase& known = jobs_[job.value];
+  const JobPhase& known = jobs_.At(job);
   if (known.phase != Phase::kWaiting) return;
   LinePlace place = known.place;
   place.key = state.FindJob(job)->key;
@@ -56,9 +53,9 @@ void PhaseAdmission::OnJobPrioritySet(const ClusterState& state, JobId job) {
 }
 
 void PhaseAdmission::OnJobEnded(JobId job) {
-  JobPhase& known = jobs_[job.value];
+  const JobPhase& known = jobs_.At(job);
   Line(known.phase).erase(known.place);
-  known.phase = Phase::kNone;
+  jobs_.Erase(job);
   if (places_) places_->Give(job);
   waiting_changed_ = true;
 }
@@ -122,7 +119,7 @@ const std::vector<JobId>& PhaseAdmission::ApplyChanges(const ClusterState& state
   if (std::exchange(waiting_changed_, false)) AdmitWaiting(state);
   AdmitReady(state);
   for (const JobId job : changed_) {
-    jobs_[job.value].changed = false;
+    if (JobPhase* const known = jobs_.Find(job)) known->changed = false;
     if (PhaseOf(job) != Phase::kNone) reported_.push_back(job);
   }
   changed_.clear();
@@ -162,9 +159,8 @@ Fact KFact(std::uint32_t k) { return k == 0 ? Fact::Words("fresh.k", "no limit")
 
 std::vector<WaitView> PhaseAdmission::Waits(const ClusterState& state) const {
   std::vector<WaitView> waits;
-  for (std::uint32_t id = 0; id < jobs_.size(); ++id) {
-    const JobId job{id};
-    if (PhaseOf(job) == Phase::kNone) continue;
+  jobs_.ForEach([&](JobId job, const JobPhase& of_job) {
+    if (of_job.phase == Phase::kNone) return;
     const JobState& known = *state.FindJob(job);
     for (const TaskKind kind : kTaskKinds) {
       if (!known.runnable[kind] || MayRun(state, kind, job)) continue;
@@ -179,7 +175,7 @@ std::vector<WaitView> PhaseAdmission::Waits(const ClusterState& state) const {
       const Phase phase = kind == TaskKind::kMap ? Phase::kMap : Phase::kReduce;
       waits.emplace_back(job, kind, WaitCause::kPhaseFull, static_cast<std::uint32_t>(Count(phase)), settings_.k);
     }
-  }
+  });
   return waits;
 }
 

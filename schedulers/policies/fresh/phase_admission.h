@@ -41,6 +41,7 @@
 
 #include "base/ids/ids.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/pool_places.h"
@@ -74,7 +75,10 @@ class PhaseAdmission {
   const std::vector<JobId>& ApplyChanges(const ClusterState& state);
 
   // Returns the phase of the job after the last ApplyChanges().
-  [[nodiscard]] Phase PhaseOf(JobId job) const { return job.value < jobs_.size() ? jobs_[job.value].phase : Phase{}; }
+  [[nodiscard]] Phase PhaseOf(JobId job) const {
+    const JobPhase* const known = jobs_.Find(job);
+    return known == nullptr ? Phase::kNone : known->phase;
+  }
   // Returns true if FRESH lets the job launch tasks of the kind.
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const;
   // Returns true if the job has left M and has maps to run again.
@@ -122,7 +126,7 @@ class PhaseAdmission {
 
   FreshSettings settings_;
   std::optional<PoolPlaces> places_;
-  std::vector<JobPhase> jobs_;  // by job id
+  JobTable<JobPhase> jobs_;
   std::set<LinePlace> lines_[kPhases];
   std::uint64_t turns_ = 0;
   std::vector<JobId> changed_, reported_;

@@ -12,27 +12,27 @@ namespace millrace::sched {
 using Share = JossQueues::Share;
 
 void JossHomes::OnJobSubmitted(JobId job) {
-  if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
-  jobs_[job.value].standing = Standing::kSubmitted;
+  jobs_[job].standing = Standing::kSubmitted;
   OnJobChanged(job);
 }
 
 void JossHomes::OnJobChanged(JobId job) {
-  if (!std::exchange(jobs_[job.value].changed, true)) changed_.push_back(job);
+  if (!std::exchange(jobs_[job].changed, true)) changed_.push_back(job);
 }
 
 void JossHomes::OnJobEnded(JobId job) {
   queues_.EraseJob(job);
-  jobs_[job.value] = JobHomes();
+  jobs_.Erase(job);
 }
 
 void JossHomes::Update(const ClusterState& state, JossFifo& unknown) {
   if (std::exchange(nodes_changed_, false)) ApplyNodes(state, unknown);
   for (const JobId job : changed_) {
-    JobHomes& homes = jobs_[job.value];
-    homes.changed = false;
-    if (homes.standing == Standing::kSubmitted) Place(state, job, unknown);
-    if (homes.standing == Standing::kPlaced) Refresh(state, job);
+    JobHomes* const homes = jobs_.Find(job);
+    if (homes == nullptr) continue;  // it has ended
+    homes->changed = false;
+    if (homes->standing == Standing::kSubmitted) Place(state, job, unknown);
+    if (homes->standing == Standing::kPlaced) Refresh(state, job);
   }
   changed_.clear();
 }
@@ -59,17 +59,17 @@ void JossHomes::Place(const ClusterState& state, JobId id, JossFifo& unknown) {
   const JobState& job = *state.FindJob(id);
   const auto filtering = FilteringPercentage(job, settings_);
   if (!spread_ || !filtering) {
-    jobs_[id.value].standing = Standing::kListed;
+    jobs_[id].standing = Standing::kListed;
     unknown.List(state, id);
   } else {
-    jobs_[id.value].standing = Standing::kPlaced;
+    jobs_[id].standing = Standing::kPlaced;
     unknown.Unlist(id);
     Bind(state, job, *filtering);
   }
 }
 
 void JossHomes::Bind(const ClusterState& state, const JobState& job, double filtering) {
-  JobHomes& homes = jobs_[job.progress.job.value];
+  JobHomes& homes = jobs_[job.progress.job];
   const bool small = IsSmallJob(job.spec.maps.size(), state.live_nodes(), centers_.live());
   homes.by_blocks = !small || filtering <= ReduceHeavyThreshold(centers_.live());
   homes.queue = small ? JossQueues::kShared : ++last_queue_;
@@ -140,13 +140,13 @@ void JossHomes::QueueMissing(const ClusterState& state, const JobState& job, Tas
     missing[{home, IsNear(state, job, task, home)}].Insert(index);
   }
   for (auto& [place, tasks] : missing) {
-    Share& share = queues_.Put(end, id, kind, place.first, jobs_[id.value].queue, place.second, std::move(tasks));
+    Share& share = queues_.Put(end, id, kind, place.first, jobs_[id].queue, place.second, std::move(tasks));
     queues_.SetReady(share, job.runnable[kind]);
   }
 }
 
 CenterId& JossHomes::HomeOf(const TaskId& task) {
-  JobHomes& homes = jobs_[task.job.value];
+  JobHomes& homes = jobs_[task.job];
   return task.kind == TaskKind::kMap ? homes.maps[task.index] : homes.reduces;
 }
 
@@ -168,7 +168,7 @@ bool JossHomes::MoveToOpenNodes(const ClusterState& state, const TaskId& task) {
 }
 
 bool JossHomes::MoveToItsBlock(const ClusterState& state, const TaskId& task) {
-  if (task.kind == TaskKind::kReduce || !jobs_[task.job.value].by_blocks) return false;
+  if (task.kind == TaskKind::kReduce || !jobs_[task.job].by_blocks) return false;
   const MapInput& input = state.FindJob(task.job)->spec.maps[task.index];
   return !centers_.Holds(state, input, queues_.Find(task)->center) && MoveElsewhere(state, task, &input);
 }

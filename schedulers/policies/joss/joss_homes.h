@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/policies/joss/joss_centers.h"
 #include "schedulers/policies/joss/joss_fifo.h"
 #include "schedulers/policies/joss/joss_placing.h"
@@ -100,7 +101,7 @@ class JossHomes {
   const QueueOrder order_;
   JossCenters centers_;
   JossQueues queues_;
-  std::vector<JobHomes> jobs_;  // by id
+  JobTable<JobHomes> jobs_;
   std::vector<JobId> changed_;
   std::uint32_t last_queue_ = 0;
   bool nodes_changed_ = true;

@@ -13,15 +13,15 @@ namespace millrace::sched {
 JossQueues::JossQueues(const JossQueues& other)
     : lanes_(other.lanes_), jobs_(other.jobs_), head_(other.head_), tail_(other.tail_) {
   for (const TaskKind kind : kTaskKinds) {
-    std::vector<JobTasks>& jobs = jobs_[kind];
-    for (JobTasks& of_job : jobs) {
+    JobTable<JobTasks>& jobs = jobs_[kind];
+    jobs.ForEach([](JobId, JobTasks& of_job) {
       of_job.shares.clear();
       std::fill(of_job.share_of.begin(), of_job.share_of.end(), nullptr);
-    }
+    });
     for (Lane& lane : lanes_[kind]) {
       for (auto& [number, queue] : lane.queues) {
         for (auto& [place, share] : queue) {
-          for (const std::uint32_t task : share.tasks) jobs[share.job.value].share_of[task] = &share;
+          for (const std::uint32_t task : share.tasks) jobs.At(share.job).share_of[task] = &share;
         }
       }
       for (auto& [number, ready] : lane.ready) {
@@ -30,12 +30,12 @@ JossQueues::JossQueues(const JossQueues& other)
         }
       }
     }
-    for (std::size_t id = 0; id < jobs.size(); ++id) {
-      for (const Share* share : other.jobs_[kind][id].shares) {
+    other.jobs_[kind].ForEach([&](JobId job, const JobTasks& of_job) {
+      for (const Share* share : of_job.shares) {
         Lane& lane = lanes_[kind][share->center];
-        jobs[id].shares.push_back(&lane.queues.at(share->queue).at(share->place));
+        jobs.At(job).shares.push_back(&lane.queues.at(share->queue).at(share->place));
       }
-    }
+    });
   }
 }
 
@@ -53,15 +53,13 @@ const JossQueues::Lane& JossQueues::LaneOf(TaskKind kind, CenterId center) const
 
 const JossQueues::JobTasks& JossQueues::TasksOf(JobId job, TaskKind kind) const {
   static const JobTasks kNone;
-  const auto& jobs = jobs_[kind];
-  return job.value < jobs.size() ? jobs[job.value] : kNone;
+  const JobTasks* const tasks = jobs_[kind].Find(job);
+  return tasks == nullptr ? kNone : *tasks;
 }
 
 JossQueues::Share& JossQueues::Put(End end, JobId job, TaskKind kind, CenterId center, std::uint32_t queue, bool near,
                                    OrderedBits tasks) {
-  auto& jobs = jobs_[kind];
-  if (jobs.size() <= job.value) jobs.resize(job.value + 1);
-  JobTasks& of_job = jobs[job.value];
+  JobTasks& of_job = jobs_[kind][job];
   Lane& lane = LaneOf(kind, center);
   const std::int64_t place = end == End::kHead ? --head_ : tail_++;
   Share& share = lane.queues[queue][place];
@@ -78,7 +76,7 @@ JossQueues::Share& JossQueues::Put(End end, JobId job, TaskKind kind, CenterId c
 }
 
 void JossQueues::Remove(Share& share, std::uint32_t task) {
-  JobTasks& of_job = jobs_[share.kind][share.job.value];
+  JobTasks& of_job = jobs_[share.kind].At(share.job);
   SCHED_CHECK(of_job.share_of[task] == &share, ToText(TaskId{share.job, share.kind, task}));
   of_job.share_of[task] = nullptr;
   share.tasks.Erase(task);
@@ -89,7 +87,7 @@ void JossQueues::Remove(Share& share, std::uint32_t task) {
 
 void JossQueues::Drop(Share& share) {
   SetReady(share, false);
-  std::erase(jobs_[share.kind][share.job.value].shares, &share);
+  std::erase(jobs_[share.kind].At(share.job).shares, &share);
   auto& queues = LaneOf(share.kind, share.center).queues;
   const auto queue = queues.find(share.queue);
   queue->second.erase(share.place);
@@ -111,13 +109,11 @@ void JossQueues::SetReady(Share& share, bool ready) {
 
 void JossQueues::EraseJob(JobId job) {
   for (const TaskKind kind : kTaskKinds) {
-    if (jobs_[kind].size() <= job.value) continue;
-    JobTasks& of_job = jobs_[kind][job.value];
-    for (Share* share : std::vector<Share*>(of_job.shares)) {
+    for (Share* share : std::vector<Share*>(TasksOf(job, kind).shares)) {
       LaneOf(kind, share->center).waiting -= share->tasks.size();
       Drop(*share);
     }
-    of_job = {};
+    jobs_[kind].Erase(job);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/policies/joss/joss_placing.h"
 
@@ -93,9 +94,9 @@ class JossQueues {
   [[nodiscard]] const JobTasks& TasksOf(JobId job, TaskKind kind) const;
   void Drop(Share& share);
 
-  PerKind<std::deque<Lane>> lanes_;      // by datacenter; lanes stay where they are
-  PerKind<std::vector<JobTasks>> jobs_;  // by job id
-  std::int64_t head_ = 0, tail_ = 0;     // places given so far
+  PerKind<std::deque<Lane>> lanes_;  // by datacenter; lanes stay where they are
+  PerKind<JobTable<JobTasks>> jobs_;
+  std::int64_t head_ = 0, tail_ = 0;  // places given so far
 };
 
 }  // namespace millrace::sched

@@ -21,8 +21,7 @@ void LsapFair::OnJobSubmitted(const ClusterState& state, JobId job) {
     groups_.push_back({name, pool == pools_.end() ? default_pool_.weight : pool->second.weight});
   }
   ++groups_[at->second].jobs;
-  if (counted_.size() <= job.value) counted_.resize(job.value + 1);
-  counted_[job.value] = {at->second};
+  counted_[job] = {at->second};
   CountNow(*state.FindJob(job));
   Lsap::OnJobSubmitted(state, job);
 }
@@ -36,11 +35,12 @@ void LsapFair::OnJobEnded(const ClusterState& state, JobId job) {
   --groups_[GroupOf(job)].jobs;
   Count(*state.FindJob(job), 0, false);
   Lsap::OnJobEnded(state, job);
+  counted_.Erase(job);
 }
 
 void LsapFair::Count(const JobState& job, std::uint32_t running, bool waiting) {
   const std::pair<Micros, JobId> entry(job.progress.submitted, job.progress.job);
-  Counted& counted = counted_[job.progress.job.value];
+  Counted& counted = counted_.At(job.progress.job);
   Group& group = groups_[counted.group];
   group.running += running - counted.running;
   counted.running = running;

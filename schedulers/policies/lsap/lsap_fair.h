@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/lsap/lsap.h"
 #include "schedulers/settings/settings.h"
@@ -78,7 +79,7 @@ class LsapFair : public Lsap {
 
   void Count(const JobState& job, std::uint32_t running, bool waiting);
   void CountNow(const JobState& job) { Count(job, job.running_attempts[kMaps], job.runnable[kMaps]); }
-  [[nodiscard]] std::uint32_t GroupOf(JobId job) const { return counted_[job.value].group; }
+  [[nodiscard]] std::uint32_t GroupOf(JobId job) const { return counted_.At(job).group; }
   [[nodiscard]] std::vector<Standing> Standings(const ClusterState& state) const;
   [[nodiscard]] double Ageing(Micros waited) const;
 
@@ -86,7 +87,7 @@ class LsapFair : public Lsap {
   const PoolSettings default_pool_;
   std::map<std::string, std::uint32_t> number_of_;  // by name
   std::vector<Group> groups_;
-  std::vector<Counted> counted_;  // by job id
+  JobTable<Counted> counted_;
 };
 
 }  // namespace millrace::sched

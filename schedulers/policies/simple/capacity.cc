@@ -32,7 +32,7 @@ CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues,
 
 std::unique_ptr<JobOrder> CapacityOrder::Clone(const ClusterState& state) const {
   auto copy = std::make_unique<CapacityOrder>(*this);
-  copy->jobs_.clear();  // they point to the queues of this one
+  copy->jobs_ = {};  // they point to the queues of this one
   for (auto& [name, queue] : copy->queues_) {
     queue = {};
     queue.name = name;
@@ -60,8 +60,7 @@ std::string CapacityOrder::Refusal(const JobSpec& spec) const {
 
 void CapacityOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   const JobSpec& spec = state.FindJob(id)->spec;
-  if (jobs_.size() <= id.value) jobs_.resize(id.value + 1);
-  Job& job = jobs_[id.value];
+  Job& job = jobs_[id];
   job.queue = &QueueFor(spec);
   job.user = job.queue->users.try_emplace(spec.user).first;
   ++job.queue->jobs;
@@ -73,7 +72,7 @@ void CapacityOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJ
 
 void CapacityOrder::OnJobChanged(const ClusterState& state, JobId id) {
   const JobState& known = *state.FindJob(id);
-  Job& job = jobs_[id.value];
+  Job& job = jobs_.At(id);
   QueueKey key = known.key;
   if (!job.queue->settings.supports_priority) key.priority = Priority::kNormal;
   if (key != job.key || job.runnable != known.runnable) {
@@ -90,7 +89,7 @@ void CapacityOrder::OnJobChanged(const ClusterState& state, JobId id) {
 }
 
 void CapacityOrder::OnJobEnded(const ClusterState& state, JobId id) {
-  Job& job = jobs_[id.value];
+  Job& job = jobs_.At(id);
   Unlist(job);
   for (const SlotKind kind : kSlotKinds) {
     const bool was_full = AtCeiling(state, kind, *job.queue);
@@ -99,7 +98,7 @@ void CapacityOrder::OnJobEnded(const ClusterState& state, JobId id) {
   }
   --job.queue->jobs;
   if (--job.user->second.jobs == 0) job.queue->users.erase(job.user);
-  job = {};
+  jobs_.Erase(id);
 }
 
 void CapacityOrder::Unlist(Job& job) {
@@ -168,7 +167,7 @@ std::optional<JobId> CapacityOrder::OfferIn(const ClusterState& state, SlotKind 
                                             const Take& take) const {
   std::vector<JobId> at_limit;
   for (const QueueKey& key : queue.runnable[kind]) {
-    if (AtLimit(state, kind, queue, jobs_[key.job.value].user->second)) {
+    if (AtLimit(state, kind, queue, jobs_.At(key.job).user->second)) {
       at_limit.push_back(key.job);
     } else if (take(key.job)) {
       return key.job;
@@ -179,7 +178,7 @@ std::optional<JobId> CapacityOrder::OfferIn(const ClusterState& state, SlotKind 
 }
 
 bool CapacityOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
-  const Job &left = jobs_[a.value], &right = jobs_[b.value];
+  const Job &left = jobs_.At(a), &right = jobs_.At(b);
   if (left.queue != right.queue) return Earlier(kind, *left.queue, *right.queue);
   const bool left_limited = AtLimit(state, kind, *left.queue, left.user->second);
   const bool right_limited = AtLimit(state, kind, *right.queue, right.user->second);
@@ -187,11 +186,11 @@ bool CapacityOrder::Before(const ClusterState& state, SlotKind kind, Micros, Job
 }
 
 bool CapacityOrder::MayRun(const ClusterState& state, SlotKind kind, JobId job) const {
-  return !AtCeiling(state, kind, *jobs_[job.value].queue);
+  return !AtCeiling(state, kind, *jobs_.At(job).queue);
 }
 
 bool CapacityOrder::MayHoldBack(const ClusterState&, JobId job) const {
-  return Counts(kComputePermit) && jobs_[job.value].queue->settings.max_capacity < 100;
+  return Counts(kComputePermit) && jobs_.At(job).queue->settings.max_capacity < 100;
 }
 
 PerSlot<bool> CapacityOrder::BeginRound(const ClusterState&, Micros) { return std::exchange(let_in_, {}); }
@@ -200,7 +199,7 @@ PolicyView CapacityOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
   view.group_noun = "queue";
   std::map<const Queue*, std::vector<JobId>> jobs;
-  for (const QueueKey& key : state.LiveJobs()) jobs[jobs_[key.job.value].queue].push_back(key.job);
+  for (const QueueKey& key : state.LiveJobs()) jobs[jobs_.At(key.job).queue].push_back(key.job);
   for (const auto& [name, queue] : queues_) {
     GroupView& group = view.groups.emplace_back(GroupView{name, queue.settings.capacity, jobs[&queue], {}});
     for (const TaskKind kind : kTaskKinds) {

@@ -34,6 +34,7 @@
 #include <string>
 #include <vector>
 
+#include "schedulers/cluster/job_table.h"
 #include "schedulers/offering/job_order.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 
@@ -99,7 +100,7 @@ class CapacityOrder : public JobOrder {
   const SlotKind reduces_;
   const bool named_;  // some queue has settings
   std::map<std::string, Queue> queues_;
-  std::vector<Job> jobs_;      // by id
+  JobTable<Job> jobs_;
   PerSlot<bool> let_in_ = {};  // since the last round began: a queue at its ceiling has room again
 };
 
