@@ -113,8 +113,12 @@ TEST(LogArchive, ADamagedOneGivesWhatItHadOrAFailure) {
       std::string got;
       const Status read = reader->Read(stream, [&](std::string_view piece) { got += piece; });
       EXPECT_LE(got.size(), stream.kept);
-      if (read.ok()) EXPECT_EQ(got, logs.at({stream.attempt, stream.standard_error}));
-      if (!read.ok()) EXPECT_EQ(read.code(), StatusCode::kCorrupt) << read.message();
+      if (read.ok()) {
+        EXPECT_EQ(got, logs.at({stream.attempt, stream.standard_error}));
+      }
+      if (!read.ok()) {
+        EXPECT_EQ(read.code(), StatusCode::kCorrupt) << read.message();
+      }
     }
   }
 }
@@ -181,7 +185,9 @@ TEST(ShareRoom, GivesTheShortOnesAllAndTheOthersTheSame) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       EXPECT_LE(kept[i], sizes[i]);
       for (std::size_t k = 0; k < sizes.size(); ++k) {
-        if (kept[i] < sizes[i]) EXPECT_LE(kept[k], kept[i]) << "a longer one has no more than one that is cut";
+        if (kept[i] < sizes[i]) {
+          EXPECT_LE(kept[k], kept[i]) << "a longer one has no more than one that is cut";
+        }
       }
     }
   }
