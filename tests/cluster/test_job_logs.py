@@ -8,6 +8,7 @@ import unittest
 from cluster import Cluster, await_line
 
 KIB = 1 << 10
+NOISY = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "noisy")
 
 
 class JobLogsTest(unittest.TestCase):
@@ -17,12 +18,13 @@ class JobLogsTest(unittest.TestCase):
         cluster.__enter__()
         self.addCleanup(cluster.__exit__, None, None, None)
         with open(cluster.path("text"), "w") as f:
-            f.writelines(f"word{i}\n" for i in range(20_000))
-        cluster.run("fs", "put", "--block-size", "64KiB", cluster.path("text"), "/text")
+            f.writelines(f"word{i}\n" for i in range(2000))
+        for n in range(4):
+            cluster.run("fs", "put", cluster.path("text"), f"/text/{n}")
         return cluster
 
-    def run_job(self, cluster, output, mapper="echo lost and found >&2; cat"):
-        cluster.run("stream", "-mapper", mapper, "-reducer", "cat", "-input", "/text", "-output", output)
+    def run_job(self, cluster, output, *options, status=0):
+        return cluster.run("run", NOISY, "/text", "-o", output, *options, status=status)
 
     def archives(self, cluster, job):
         """The files of a job's logs, each with its length; the job's nodes are to have archived them."""
@@ -46,9 +48,7 @@ class JobLogsTest(unittest.TestCase):
         self.assertEqual(after, before)
         self.assertIn(b"come from the archive /.millrace/logs/job1/node", said)
         self.assertEqual(cluster.run("job", "logs", "1", "--grep", "lost and")[0], found)
-        listed = self.archives(cluster, 1)
-        self.assertIn("-rw-r-----", listed)
-        self.assertEqual(listed.count("/.millrace/logs/job1/node"), 3, listed)
+        self.assertEqual(self.archives(cluster, 1).count("/.millrace/logs/job1/node"), 3)
 
     def test_logs_that_were_lost_before_they_were_archived(self):
         cluster = self.cluster("master.job_logs_keep=0")
@@ -61,8 +61,7 @@ class JobLogsTest(unittest.TestCase):
 
     def test_bounds_hold(self):
         cluster = self.cluster("master.job_logs_keep=2", "master.job_logs_bytes=64KiB", workers=1)
-        noise = "head -c 300000 /dev/urandom | base64 -w 100 >&2; cat"
-        self.run_job(cluster, "/out1", noise)
+        self.run_job(cluster, "/out1", "-D", "noisy.prints=3000")
         self.await_archived(cluster, 1)
         self.assertLess(self.bytes_of(cluster, "/.millrace/logs/job1"), 80 * KIB)
         cluster.kill_worker(0)
@@ -101,6 +100,18 @@ class JobLogsTest(unittest.TestCase):
         cluster.run("fs", "quota", "clear", "/.millrace/logs")
         self.await_archived(cluster, 1)
         self.run_job(cluster, "/out2")
+
+    def test_an_attempt_that_prints_without_end_fails(self):
+        cluster = self.cluster("task.stream_bytes=4MiB", workers=1)
+        _, said = self.run_job(cluster, "/out", "-D", "noisy.endless=prints", "-D", "job.max_attempts=2", status=1)
+        self.assertRegex(said.decode(), r"the attempt had printed [\d.]+ [MG]iB to standard error, more than task.stream_bytes = 4 MiB of its worker")
+        self.run_job(cluster, "/out2", "-D", "noisy.prints=100")
+
+    def test_an_attempt_that_fills_its_scratch_directory_fails(self):
+        cluster = self.cluster("task.scratch_bytes=4MiB", workers=1)
+        _, said = self.run_job(cluster, "/out", "-D", "noisy.endless=scratch", "-D", "job.max_attempts=2", status=1)
+        self.assertRegex(said.decode(), r"the attempt had [\d.]+ [MG]iB in its scratch directory, more than task.scratch_bytes = 4 MiB of its worker")
+        self.run_job(cluster, "/out2", "-D", "noisy.scratch=1000000")
 
 
 if __name__ == "__main__":
