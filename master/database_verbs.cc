@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `millrace master restore` and `millrace master repair` (master_main.h).
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -185,7 +186,6 @@ int RunRestore(const std::vector<std::string>& args, const console::Console& con
   if (verify) return Verify(verb, directory, console);
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
-  if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
   if (!config.journal_copy.empty() && PathExists(CopyIn(config.journal_copy))) {
     return Fail(verb,
                 Exists("there is a second copy of the database in " + config.journal_copy +
@@ -193,12 +193,17 @@ int RunRestore(const std::vector<std::string>& args, const console::Console& con
                        "where it ends, and takes it with --yes; move it away to restore " +
                        directory + " all the same"));
   }
+  const bool was_there = PathExists(config.directory);
+  if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
   const Result<BackupFacts> facts = RestoreRocksStore(directory, database, [](const BackupFacts& backup) {
     WriteBatch note = NoteOf(DoubtCause::kRestored);
     StoreKnownUntil(backup.made, &note);
     return note;
   });
-  if (!facts.ok()) return Fail(verb, facts.status());
+  if (!facts.ok()) {
+    if (!was_there) ::rmdir(config.directory.c_str());  // which fails if anything is in it
+    return Fail(verb, facts.status());
+  }
   for (const std::string& damaged : facts->damaged) {
     std::cerr << "millrace: " << verb << ": a later backup is damaged, and was passed over: " << damaged << "\n";
   }

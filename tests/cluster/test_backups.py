@@ -135,6 +135,10 @@ class BackupsTest(unittest.TestCase):
                     f.write(whole[path])
             self.verify(cluster, backups)
             self.verify(cluster, cluster.path("nothing"), status=1)
+            target = cluster.path("restored")
+            done = subprocess.run([MILLRACE, "master", "restore", cluster.path("nothing"), "--set", f"master.directory={target}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+                                  timeout=LIMIT_SECONDS)
+            self.assertEqual((done.returncode, os.path.exists(target)), (1, False))
 
     def restore(self, cluster, backups):
         cluster.kill_master()
