@@ -21,8 +21,9 @@ inline constexpr std::size_t kViews = 4;
 struct Picture {
   std::string master;  // host:port, as the user named it
   job::ClusterStatus cluster;
-  std::vector<JobStatus> jobs;   // those that have not ended
-  job::SchedulerView scheduler;  // its pools, its waits, and the master's time
+  std::vector<JobStatus> jobs;          // those that have not ended
+  std::vector<job::Foretold> foretold;  // when they will probably start and end, in the order of the jobs; of some none
+  job::SchedulerView scheduler;         // its pools, its waits, and the master's time
   std::vector<job::Node> nodes;
   bool nodes_known = false;  // they are asked for only while they are shown
   struct Opened {

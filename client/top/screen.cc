@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/commands.h"
+#include "client/cli/foretold.h"
 #include "client/cli/job_list.h"
 #include "client/cli/listing.h"
 #include "client/cli/report.h"
@@ -67,8 +68,17 @@ std::string WhyItWaits(const JobStatus& job, const job::SchedulerView& scheduler
   return wait == scheduler.waits.end() ? "" : wait->reason;
 }
 
-std::vector<Field<JobStatus>> JobFields(const job::SchedulerView& scheduler) {
+// "starts 14:02", "done 14:20"; "-" if nothing is known.
+std::string Likely(const JobStatus& job, const std::vector<job::Foretold>& foretold) {
+  const auto said = std::ranges::lower_bound(foretold, job.job, {}, &job::Foretold::job);
+  if (said == foretold.end() || said->job != job.job) return "-";
+  const job::ForetoldTime& time = said->start ? *said->start : said->end;
+  return time.at ? (said->start ? "starts " : "done ") + cli::ForetoldTime(time, said->made) : "-";
+}
+
+std::vector<Field<JobStatus>> JobFields(const Picture& picture) {
   using Status = const JobStatus&;
+  const job::SchedulerView& scheduler = picture.scheduler;
   const Micros now = scheduler.now;
   return {
       {"job",
@@ -87,6 +97,7 @@ std::vector<Field<JobStatus>> JobFields(const job::SchedulerView& scheduler) {
          return ran == 0 ? std::string("-") : FormatDuration(ran);
        },
        [now](Status job) { return NumberKey(static_cast<double>(cli::TimeRun(job, now))); }},
+      {"likely", {"LIKELY (UTC)", 6}, [&picture](Status job) { return Likely(job, picture.foretold); }, {}},
       {"slots",
        {"SLOTS", 7},
        [](Status job) { return std::to_string(job.maps.running + job.reduces.running); },
@@ -376,7 +387,7 @@ std::vector<std::string> Body(const Picture& picture, const State& state, std::s
   switch (state.view) {
     case View::kJobs:
       if (picture.jobs.empty()) return {"no jobs run or wait"};
-      return TableLines(JobFields(picture.scheduler), order, picture.jobs, at, rows, columns, marked);
+      return TableLines(JobFields(picture), order, picture.jobs, at, rows, columns, marked);
     case View::kPools:
       if (picture.scheduler.groups.empty()) return {Cut(picture.cluster.scheduler + " has no pools in use", columns)};
       return TableLines(PoolFields(picture.scheduler.group_noun), order, picture.scheduler.groups, at, rows, columns,
@@ -397,7 +408,7 @@ std::vector<std::string> Body(const Picture& picture, const State& state, std::s
 std::vector<JobId> JobsInOrder(const Picture& picture, const State& state) {
   std::vector<JobId> jobs;
   const Order& order = state.order.at(static_cast<std::size_t>(View::kJobs));
-  for (const JobStatus* job : InOrder(JobFields(picture.scheduler), order, picture.jobs)) jobs.push_back(job->job);
+  for (const JobStatus* job : InOrder(JobFields(picture), order, picture.jobs)) jobs.push_back(job->job);
   return jobs;
 }
 
@@ -418,7 +429,7 @@ std::size_t RowsOf(const Picture& picture, View view) {
 std::size_t ColumnsOf(View view) {
   switch (view) {
     case View::kJobs:
-      return JobFields({}).size();
+      return JobFields(Picture()).size();
     case View::kPools:
       return PoolFields("").size();
     case View::kNodes:
@@ -483,7 +494,7 @@ std::string Whole(const Picture& picture, std::size_t columns) {
   if (picture.jobs.empty()) {
     add({"no jobs run or wait"});
   } else {
-    add(TableLines(JobFields(picture.scheduler), state.order[0], picture.jobs, 0, picture.jobs.size(), columns));
+    add(TableLines(JobFields(picture), state.order[0], picture.jobs, 0, picture.jobs.size(), columns));
   }
   const auto& pools = picture.scheduler.groups;
   if (!pools.empty())

@@ -16,6 +16,15 @@
 namespace millrace::top {
 namespace {
 
+// What the master cannot say, or does not know the question of, is missing.
+std::vector<job::Foretold> ForetoldBy(job::JobClient& client) {
+  std::string problem;
+  Result<std::vector<job::Foretold>> foretold = client.Foretell({}, &problem);
+  if (!foretold.ok()) return {};
+  std::ranges::sort(*foretold, {}, &job::Foretold::job);
+  return *std::move(foretold);
+}
+
 // A job that another user may not see, or that the master has forgotten, is not a master that is away.
 Result<Picture::Opened> OpenJob(job::JobClient& client, JobId job) {
   Picture::Opened opened;
@@ -48,6 +57,7 @@ Result<Picture> TakePicture(dfs::DfsClient& files, const std::string& master, co
   MILLRACE_ASSIGN(picture.cluster, client.GetClusterStatus());
   MILLRACE_ASSIGN(picture.jobs, client.List(true));
   MILLRACE_ASSIGN(picture.scheduler, client.ShowScheduler());
+  if (!picture.jobs.empty()) picture.foretold = ForetoldBy(client);
   if (wanted.nodes) {
     MILLRACE_ASSIGN(picture.nodes, client.Nodes());
     picture.nodes_known = true;

@@ -76,6 +76,21 @@ std::vector<std::string> Texts(const std::vector<Line>& lines) {
   return texts;
 }
 
+// 1'800'000'000 is the 15th of January 2027, 8:00 UTC, by `date -u -d @1800000000`.
+TEST(TopScreenTest, WhatIsLikelyStandsBesideTheJob) {
+  Picture picture = Small();
+  job::Foretold running{.job = JobId{7}, .made = kNow, .start = {}, .end = {}};
+  running.end.at = kNow + 3600 * kSecond;
+  job::Foretold waiting{.job = JobId{8}, .made = kNow, .start = job::ForetoldTime{}, .end = {}};
+  waiting.start->at = kNow + 7260 * kSecond;
+  picture.foretold = {running, waiting};
+  EXPECT_THAT(Texts(Draw(picture, {}, {200, 24}, kNow)),
+              AllOf(Contains(HasSubstr("LIKELY (UTC)")), Contains(AllOf(StartsWith("7 "), HasSubstr("done 09:00"))),
+                    Contains(AllOf(StartsWith("8 "), HasSubstr("starts 10:01")))));
+  picture.foretold = {running};
+  EXPECT_THAT(Texts(Draw(picture, {}, {200, 24}, kNow)), Not(Contains(HasSubstr("starts"))));
+}
+
 TEST(TopScreenTest, JobsAt80And200Columns) {
   const std::vector<std::string> narrow = Texts(Draw(Small(), {}, {80, 24}, kNow));
   EXPECT_THAT(narrow[1], StartsWith("4 of 8 map and 0 of 2 reduce slots busy; 1 job runs, 1 waits; 2 nodes live,"));
