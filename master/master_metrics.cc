@@ -27,9 +27,12 @@ void AddCluster(const ClusterSummary& summary, MetricsText* text) {
   text->Add({{"kind", "reduce"}, {"state", "busy"}}, summary.reduces_running);
   text->Add({{"kind", "reduce"}, {"state", "free"}},
             summary.reduce_slots - std::min(summary.reduce_slots, summary.reduces_running));
-  text->Begin("millrace_jobs", kGauge, "Jobs that have not ended; a job waits until its first task is launched.");
+  text->Begin("millrace_jobs", kGauge,
+              "Jobs that have not ended. Until the first task of a job is launched it waits for slots, or is held: by "
+              "somebody, or for other jobs.");
   text->Add({{"state", "running"}}, summary.jobs_running);
-  text->Add({{"state", "waiting"}}, summary.jobs_waiting);
+  text->Add({{"state", "waiting"}}, summary.jobs_waiting - summary.jobs_held);
+  text->Add({{"state", "held"}}, summary.jobs_held);
   text->Begin("millrace_nodes", kGauge,
               "Nodes by state. Those that are draining, avoided, ailing or full are among the live ones.");
   text->Add({{"state", "live"}}, summary.live);

@@ -819,7 +819,7 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
   job.nodes.insert(node);
   if (job.record.first_launch == 0) {
     job.record.first_launch = step->now;
-    tallies_.waits.Add(static_cast<double>(step->now - job.record.submitted) / kSecond);
+    tallies_.waits.Add(static_cast<double>(step->now - job.record.submitted - job.record.held_back) / kSecond);
     step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
     KeepForetold(forecaster_.Started(job.record.id, step->now), step);
   }
