@@ -106,6 +106,11 @@ class Exporter {
     if (jobs_.size() > 1) return;
     for (const auto& [id, node] : nodes_) unsettled_.insert(id);
   }
+  // No scheduler could have run the job before it was released.
+  void On(const sched::JobHeld& event) {
+    const auto job = jobs_.find(event.job);
+    if (job != jobs_.end() && !event.held) job->second.submitted = now_;
+  }
   void On(const sched::AttemptLaunched& event) { began_[event.attempt] = now_; }
   void On(const sched::ReduceComputing& event) { began_[event.attempt] = now_; }
   void On(const sched::ComputeGranted& event) { began_[event.attempt] = now_; }

@@ -198,6 +198,10 @@ class JournalRun {
     if (interval_ > 0 && !next_sample_) next_sample_ = now_ + interval_;
     (void)Apply(event);
   }
+  // As the exported workload has it.
+  void On(const sched::JobHeld& event) {
+    if (Apply(event) && !event.held) recorder_.OnSubmit(event.job.value, now_);
+  }
   void On(const sched::JobEvicted& event) {
     if (Apply(event)) recorder_.OnEvicted(event.job.value);
   }

@@ -43,8 +43,8 @@ class History {
 
   // Plays one event, which is often followed by Decide.
   void Step();
-  // Plays on without faults: every node comes back and every attempt succeeds, until no job is live. The test fails if
-  // a job stays live.
+  // Plays on without faults: every node comes back and every attempt succeeds, until all jobs have ended that are not
+  // held, and then until no job is live. The test fails if a job stays live.
   void FinishAll();
   // Checks that running attempts and map outputs agree with the model, and each index of ClusterState with a search.
   void CheckState() const;
@@ -74,6 +74,7 @@ class History {
     bool begun = false, held = false;
   };
 
+  void PlayOn();
   Event RandomEvent();
   Event RandomReport();
   Event RandomDuplicate(const AttemptId& attempt);

@@ -81,6 +81,8 @@ void History::Model(const Event& event) {
     next_job_ = std::max(next_job_, e->job.value + 1);
   }
   if (const auto* e = std::get_if<JobHeld>(&event)) jobs_[e->job].held = e->held;
+  // What is on record as launched is held no more.
+  if (const auto* e = std::get_if<AttemptLaunched>(&event)) jobs_[e->attempt.task.job].held = false;
   if (const auto* e = std::get_if<AttemptLaunched>(&event)) Started(e->attempt, e->node, true);
   if (const auto* e = std::get_if<AttemptFailed>(&event)) Stopped(e->attempt);
   if (const auto* e = std::get_if<AttemptLost>(&event)) Stopped(e->attempt);

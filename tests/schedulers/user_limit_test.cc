@@ -126,7 +126,7 @@ TEST(JobHeld, IsLaunchedOnlyOnceItIsReleased) {
   EXPECT_PLAYS(&engine, R"(
     4 JobHeld job=job1
     -> refused
-    4 JobHeld job=job1 held=false
+    4 JobHeld job=job1 held=0
     4 decide
     -> launch job1.m.0.0 n1 off
   )");
@@ -141,7 +141,7 @@ TEST(JobHeld, LeavesItsPlaceToAnotherJobOfItsUser) {
     1 JobHeld job=job1
     1 decide
     -> launch job2.m.0.0 n1 off
-    2 JobHeld job=job1 held=false
+    2 JobHeld job=job1 held=0
     2 decide
     3 AttemptSucceeded attempt=job2.m.0.0
     -> ended job2 succeeded

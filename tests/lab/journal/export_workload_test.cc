@@ -51,6 +51,25 @@ TEST(ExportWorkload, WhatHasHappenedHappensAgain) {
   }
 }
 
+TEST(ExportWorkload, AJobThatWasHeldComesWhenItIsReleased) {
+  const std::string journal = R"(1000000 NodeJoined node=n3 maps=1
+1000000 JobSubmitted job=job1 name=held maps=1:n3 deadline=50000000
+2000000 JobHeld job=job1
+3000000 JobSubmitted job=job2 name=other maps=1:n3
+9000000 JobHeld job=job1 held=0
+9000000 AttemptLaunched attempt=job2.m.0.0 node=n3
+)";
+  const Result<ExportedWorkload> exported = ExportWorkload(journal, "journal", 0);
+  ASSERT_TRUE(exported.ok()) << exported.status().message();
+  const Result<SimulationFile> file = ParseSimulation(exported->text, "exported.toml", {});
+  ASSERT_TRUE(file.ok()) << file.status().message() << "\n" << exported->text;
+  std::map<std::string, const SimJob*> jobs;
+  for (const SimJob& job : file->workload.jobs) jobs[job.name] = &job;
+  EXPECT_EQ(jobs.at("other-0")->submit, 0);
+  EXPECT_EQ(jobs.at("held-0")->submit, 6 * kSecond);
+  EXPECT_EQ(jobs.at("held-0")->deadline, 41 * kSecond);
+}
+
 TEST(ExportWorkload, TakesTheJobsSinceATime) {
   const std::string journal =
       "4 SchedulerSet name=fair\n5 NodeJoined node=n3 maps=1\n10 JobSubmitted job=job1 maps=1:n3\n20 JobSubmitted "
