@@ -28,8 +28,8 @@ void AddCluster(const ClusterSummary& summary, MetricsText* text) {
   text->Add({{"kind", "reduce"}, {"state", "free"}},
             summary.reduce_slots - std::min(summary.reduce_slots, summary.reduces_running));
   text->Begin("millrace_jobs", kGauge,
-              "Jobs that have not ended. Until the first task of a job is launched it waits for slots, or is held: by "
-              "somebody, or for other jobs.");
+              "Jobs that have not ended; a job waits until its first task is launched, and is held while it waits for "
+              "other jobs or its release.");
   text->Add({{"state", "running"}}, summary.jobs_running);
   text->Add({{"state", "waiting"}}, summary.jobs_waiting - summary.jobs_held);
   text->Add({{"state", "held"}}, summary.jobs_held);
@@ -106,7 +106,8 @@ void AddTasks(const JobTallies& tallies, MetricsText* text) {
   text->Add({{"kind", "read"}}, Number(tallies.bytes_read));
   text->Add({{"kind", "shuffled"}}, Number(tallies.bytes_shuffled));
   text->Add({{"kind", "written"}}, Number(tallies.bytes_written));
-  text->Begin("millrace_job_wait_seconds", kHistogram, "Time from a job's submission to the launch of its first task.");
+  text->Begin("millrace_job_wait_seconds", kHistogram,
+              "Time for which jobs waited for their first task, since they waited for nothing but slots.");
   text->Add(tallies.waits);
   text->Begin("millrace_decision_seconds", kHistogram, "Time that the scheduler took for a decision.");
   text->Add(tallies.decide);

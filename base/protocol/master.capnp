@@ -496,7 +496,9 @@ interface JobService {
   # Returns when the job is on disk. Fails with kBusy, so that the caller asks again, while the master has just started and
   # blocks may be on workers that have not reported yet.
   status @1 (job :UInt32) -> (status :JobStatus);
-  list @2 (after :UInt32, limit :UInt32, liveOnly :Bool) -> (jobs :List(JobStatus), more :Bool);
+  list @2 (after :UInt32, limit :UInt32, liveOnly :Bool) -> (jobs :List(JobStatus), more :Bool, forgotten :UInt32, forgottenUntil :Int64);
+  # `forgotten` is the last job that is no longer remembered (master.history_jobs; 0: none), and `forgottenUntil` the time by which all
+  # of these had ended.
   watch @3 (job :UInt32, watcher :JobWatcher) -> (status :JobStatus, subscription :Subscription);
   # Tells the watcher of changes until the subscription is dropped.
   kill @4 (job :UInt32, reason :Text) -> ();

@@ -394,16 +394,12 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
 
 namespace {
 
-// A job that looks at its input before it is submitted has to find it.
-Status CheckPreparesWithout(dfs::DfsClient& files, const Prepared& prepared) {
+// A job that looks at its input before it is submitted would not see what the others have yet to write.
+Status CheckPreparesNothing(const Prepared& prepared) {
   if (!prepared.description.prepares) return Status::Ok();
-  for (const std::string& input : prepared.request.inputs) {
-    if (dfs::HasPattern(input) || files.Stat(input).ok()) continue;
-    return Unsupported(
-        "--after: this job looks at its input before it is submitted, and " + Quote(input) +
-        " is not there yet; submit it once the other jobs have ended: `millrace job wait` waits for them");
-  }
-  return Status::Ok();
+  return Unsupported(
+      "--after: this job looks at its input before it is submitted, and would not see what the other jobs have yet to "
+      "write; submit it once they have ended: `millrace job wait` waits for them");
 }
 
 }  // namespace
@@ -421,7 +417,7 @@ Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prep
   if (request.after.empty()) {
     MILLRACE_ASSIGN(request.uncut, job::LookIntoInput(files, opened));
   } else {
-    MILLRACE_TRY(CheckPreparesWithout(files, *prepared));
+    MILLRACE_TRY(CheckPreparesNothing(*prepared));
   }
   MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared));
   request.input_sample = job::SampleInput(files, request.inputs);

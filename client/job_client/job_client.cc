@@ -84,6 +84,18 @@ Result<std::vector<JobStatus>> JobClient::List(bool live_only, JobId after) {
   return list;
 }
 
+Result<std::pair<JobId, Micros>> JobClient::Forgotten() {
+  std::pair<JobId, Micros> forgotten;
+  MILLRACE_TRY(AskAboutJobs("list jobs", [&](JobService::Client jobs) {
+    auto call = jobs.listRequest();
+    call.setLimit(1);
+    return call.send().then([&](capnp::Response<JobService::ListResults>&& answer) {
+      forgotten = {JobId{answer.getForgotten()}, answer.getForgottenUntil()};
+    });
+  }));
+  return forgotten;
+}
+
 Status JobClient::Kill(JobId job, const std::string& reason) {
   return AskAboutJobs("kill " + ToText(job), [&](JobService::Client jobs) {
     auto call = jobs.killRequest();

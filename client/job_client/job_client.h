@@ -29,6 +29,8 @@ class JobClient {
   Result<JobStatus> GetStatus(JobId job);
   // Returns the jobs after the job `after`, in the order of their submission.
   Result<std::vector<JobStatus>> List(bool live_only, JobId after = {});
+  // Returns the last job that the master no longer remembers (0: none), and the time by which all of these had ended.
+  Result<std::pair<JobId, Micros>> Forgotten();
   Status Kill(JobId job, const std::string& reason);
   Status SetPriority(JobId job, std::uint8_t priority);
   // Hold keeps a job that has not begun from starting, until Release.

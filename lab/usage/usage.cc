@@ -18,6 +18,7 @@ class Sums {
   void AddJob(const JobStatus& job) {
     jobs_[job.job] = &job;
     const bool ended = Ended(job.state);
+    if (!ended && !period_.until_now) return;
     const Micros at = ended ? job.ended : period_.until - 1;
     if (at < period_.since || at >= period_.until || job.submitted >= period_.until) return;
     UsageRow& row = RowOf(job, at);

@@ -6,7 +6,7 @@
 // - The time in a slot counts when it is spent: an attempt that runs over the border of two days, or of the period,
 //   counts on both sides. What runs counts up to now.
 // - A job itself, its bytes and the time for which it waited for its first slot count when the job ends; those of a job
-//   that has not ended count now. With days, a job is on the day of its end.
+//   that has not ended count now, if the period lasts until now. With days, a job is on the day of its end.
 // - The time of an attempt that did not succeed is wasted. It is part of the time in slots, too.
 // - Days are those of UTC.
 #pragma once
@@ -50,6 +50,7 @@ struct UsageRow {
 
 struct UsagePeriod {
   Micros since = 0, until = 0;  // since the epoch; `until` is not after now
+  bool until_now = true;        // otherwise jobs that have not ended do not count, only their time in slots
 };
 
 // Returns the rows with anything in them, in the order of their keys. Attempts of jobs that are not among `jobs` do not

@@ -86,24 +86,22 @@ Result<UsagePeriod> ReadPeriod(const UsageWords& words, Micros now) {
     const Result<Micros> until = ParseMoment(words.until, now);
     if (!until.ok()) return until.status().Within("--until");
     period.until = std::min(*until, now);
+    period.until_now = *until >= now;
   }
   if (period.since >= period.until) return Invalid("the period ends before it begins; look at --since and --until");
   return period;
 }
 
-// Sets since when anything is known.
-Status NoteBeginning(const std::string& journal, const std::vector<JobStatus>& jobs, UsageReport* report) {
+// Sets since when all is known: since the journal began, and all jobs that are not remembered any more had ended.
+void NoteBeginning(const std::string& journal, const std::pair<JobId, Micros>& forgotten, UsageReport* report) {
   report->known_since = report->period.until;
   std::string_view rest = journal, line;
   std::uint64_t number = 0;
   if (sim::NextJournalLine(&rest, &line, &number)) {
     if (const auto first = sched::ParseJournalLine(line)) report->known_since = first->time;
   }
-  const auto oldest = std::ranges::find_if(jobs, [](const JobStatus& job) { return job.state != JobState::kLost; });
-  if (oldest == jobs.end() || oldest->job.value <= 1) return Status::Ok();
-  report->forgotten_before = oldest->job.value;
-  report->known_since = std::max(report->known_since, oldest->submitted);
-  return Status::Ok();
+  report->forgotten = forgotten.first.value;
+  report->known_since = std::max(report->known_since, forgotten.second);
 }
 
 Result<UsageReport> MakeReport(job::JobClient client, const UsageWords& words) {
@@ -113,10 +111,12 @@ Result<UsageReport> MakeReport(job::JobClient client, const UsageWords& words) {
   MILLRACE_ASSIGN(report.period, ReadPeriod(words, now));
   MILLRACE_ASSIGN(const std::string journal, job::ReadWholeJournal(client));
   MILLRACE_ASSIGN(const std::vector<JobStatus> jobs, client.List(false));
+  // What is forgotten after this question is missing above, too, or is among the jobs.
+  MILLRACE_ASSIGN(const auto forgotten, client.Forgotten());
   MILLRACE_ASSIGN(const std::vector<AttemptUse> uses, ReadAttemptUses(journal, kJournal));
   report.rows = SumUsage(jobs, uses, report.by, report.period);
   report.total = TotalOf(report.rows, "total");
-  MILLRACE_TRY(NoteBeginning(journal, jobs, &report));
+  NoteBeginning(journal, forgotten, &report);
   return report;
 }
 

@@ -47,7 +47,7 @@ std::vector<std::string> Cells(const UsageRow& row) {
           time(row.waited)};
 }
 
-// Returns all figures of a row with the names that CSV and JSON give them; nested ones with a point.
+// Returns all figures of a row with the names that CSV and JSON give them.
 std::vector<std::pair<std::string, Json>> Figures(const UsageRow& row) {
   std::vector<std::pair<std::string, Json>> figures = {{"jobs", row.jobs()},
                                                        {"succeeded", row.succeeded},
@@ -82,9 +82,9 @@ std::string CsvLine(const UsageRow& row) {
   return line + '\n';
 }
 
-Json RowJson(const UsageRow& row, bool with_key) {
+Json RowJson(const UsageRow& row) {
   Json json = Json::object();
-  if (with_key) console::SetBytes(json, "key", row.key);
+  console::SetBytes(json, "key", row.key);
   for (const auto& [name, figure] : Figures(row)) json[name] = figure;
   return json;
 }
@@ -114,12 +114,13 @@ std::string UsageTable(const UsageReport& report, std::size_t width) {
 }
 
 std::string PeriodLine(const UsageReport& report) {
-  std::string line = "from " + FormatUtc(std::max(report.period.since, report.known_since)) + " to " +
-                     FormatUtc(report.period.until) + " UTC";
+  const std::string from = report.period.since == 0 ? "the beginning" : FormatUtc(report.period.since);
+  std::string line = "from " + from + " to " + FormatUtc(report.period.until) + " UTC";
   if (report.period.since >= report.known_since) return line;
-  if (report.forgotten_before == 0) return line + "; the journal begins then";
-  return line + "; jobs before " + ToText(JobId{report.forgotten_before}) +
-         ", which was submitted then, are no longer remembered (master.history_jobs), and do not count";
+  line += "; all is known since " + FormatUtc(report.known_since);
+  if (report.forgotten == 0) return line + "; the journal begins then";
+  return line + "; jobs that ended before, up to " + ToText(JobId{report.forgotten}) +
+         ", are no longer remembered (master.history_jobs)";
 }
 
 std::string UsageCsv(const UsageReport& report) {
@@ -135,10 +136,11 @@ Json ToJson(const UsageReport& report) {
             {"since_at", console::Seconds(report.period.since)},
             {"until_at", console::Seconds(report.period.until)},
             {"known_since_at", console::InstantOrNull(report.known_since)},
-            {"forgotten_before", report.forgotten_before == 0 ? Json() : Json(report.forgotten_before)},
+            {"forgotten", report.forgotten == 0 ? Json() : Json(report.forgotten)},
             {"rows", Json::array()}};
-  for (const UsageRow& row : report.rows) json["rows"].push_back(RowJson(row, true));
-  json["total"] = RowJson(report.total, false);
+  for (const UsageRow& row : report.rows) json["rows"].push_back(RowJson(row));
+  json["total"] = RowJson(report.total);
+  json["total"]["key"] = nullptr;
   return json;
 }
 

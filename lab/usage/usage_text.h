@@ -15,8 +15,8 @@ namespace millrace::usage {
 struct UsageReport {
   UsageBy by = UsageBy::kUser;
   UsagePeriod period;
-  Micros known_since = 0;              // nothing is known of what was before
-  std::uint32_t forgotten_before = 0;  // the first job that is remembered, if earlier ones are not any more; 0: all are
+  Micros known_since = 0;       // not all is known of what was before
+  std::uint32_t forgotten = 0;  // the last job that is not remembered any more; 0: all are
   std::vector<UsageRow> rows;
   UsageRow total;
 };

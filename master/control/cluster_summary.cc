@@ -57,7 +57,7 @@ void CountJobs(const JobTracker& jobs, ClusterSummary* summary) {
     const JobRecord* record = jobs.FindRecord(job);
     if (record == nullptr) continue;
     ++(record->first_launch == 0 ? summary->jobs_waiting : summary->jobs_running);
-    summary->jobs_held += record->first_launch == 0 && (record->waits || record->hold != Hold::kNone);
+    if (record->first_launch == 0 && record->queued() == 0) ++summary->jobs_held;
   }
 }
 

@@ -81,7 +81,7 @@ struct ClusterSummary {
   dfs::Namespace::Usage files;
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
-  std::uint32_t jobs_held = 0;                       // of these: held, or waiting for other jobs; they want no slot
+  std::uint32_t jobs_held = 0;                       // of those that wait: they wait for other jobs, or their release
   std::string scheduler_file, access_file;           // why the file's present text is not in force; empty: it is
   std::string audit_problem;                         // AuditLog's problem; empty: none
   std::vector<tls::CertificateEnd> certificates;     // of the master, the authority and live workers

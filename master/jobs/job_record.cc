@@ -9,6 +9,7 @@
 namespace millrace::master {
 namespace {
 
+constexpr std::string_view kForgottenName = "the database's record of forgotten jobs";
 constexpr std::string_view kJobName = "the database's record of a job";
 constexpr std::string_view kSplitsName = "the database's splits of a job";
 constexpr std::string_view kReportName = "the database's report of a task";
@@ -90,6 +91,12 @@ constexpr auto kWaitingFields = [](auto& archive, auto& record) {
   archive.List(record.waits_for, kJobIdField);
   archive.U64(record.held_back);
   if (record.waits) kPlanFields(archive, record.request);
+};
+
+constexpr auto kForgottenFields = [](auto& archive, auto& forgotten) {
+  archive.Version(1, 1, [](int version) { return NotUnderstood(kForgottenName, version); });
+  archive.Varint(forgotten.last);
+  archive.U64(forgotten.until);
 };
 
 // Version 1 lacks a job's facts for schedulers, 2 the maps that were left out, 3 the records that were left out, 4 how
@@ -213,6 +220,12 @@ std::optional<TaskId> ParseTaskKey(std::string_view key) {
   const TaskId task{JobId{static_cast<std::uint32_t>(*job)}, key[10] == 'm' ? TaskKind::kMap : TaskKind::kReduce,
                     static_cast<std::uint32_t>(*index)};
   return TaskKey(task) == key ? std::optional(task) : std::nullopt;
+}
+
+std::string EncodeForgotten(const ForgottenJobs& forgotten) { return WriteFields(forgotten, kForgottenFields); }
+
+Result<ForgottenJobs> DecodeForgotten(std::string_view value) {
+  return ReadFields<ForgottenJobs>(value, kForgottenName, kForgottenFields);
 }
 
 std::string EncodeJob(const JobRecord& record) { return WriteFields(record, kJobFields); }

@@ -87,6 +87,13 @@ inline constexpr std::size_t kMostLeftOut = 20;
 // of its pool or of the cluster), whose hold only an operator releases.
 enum class Hold : std::uint8_t { kNone = 0, kOwner = 1, kOperator = 2 };
 
+// The jobs that are no longer remembered: the last of them, and the time by which all of them had ended.
+struct ForgottenJobs {
+  JobId last;  // 0: none
+  Micros until = 0;
+};
+inline constexpr const char* kForgottenKey = "forgotten-jobs";
+
 struct JobRecord {
   JobId id;
   JobRequest request;
@@ -95,10 +102,10 @@ struct JobRecord {
   bool waits = false;
   Hold hold = Hold::kNone;
   std::vector<JobId> waits_for;  // of `request.after`, those whose end it still waits for
-  Micros held_back = 0;          // how long after its submission it was given to the engine
+  Micros held_back = 0;          // how long after its submission it was given to the engine, or released
   Micros submitted = 0, first_launch = 0, ended = 0;
-  // Returns when the job was given to the engine, from which time on it waits for slots; 0: not yet, or never.
-  [[nodiscard]] Micros queued() const { return waits ? 0 : submitted + held_back; }
+  // Returns since when the job waited for nothing but slots; 0: not yet, or never.
+  [[nodiscard]] Micros queued() const { return waits || hold != Hold::kNone ? 0 : submitted + held_back; }
   std::optional<JobOutcomeRecord> outcome;  // none while the job lives
   JobFigures figures;
   std::vector<LeftOutMap> left_out;             // the first kMostLeftOut
@@ -112,6 +119,8 @@ struct JobRecord {
 [[nodiscard]] std::string TaskKeyPrefix(JobId job);
 [[nodiscard]] std::optional<TaskId> ParseTaskKey(std::string_view key);
 
+[[nodiscard]] std::string EncodeForgotten(const ForgottenJobs& forgotten);
+[[nodiscard]] Result<ForgottenJobs> DecodeForgotten(std::string_view value);
 [[nodiscard]] std::string EncodeJob(const JobRecord& record);
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
 // Returns the input of the map, for people: "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9".

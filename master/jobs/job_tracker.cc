@@ -63,6 +63,7 @@ Status JobTracker::Load(const NodeTable& nodes) {
   unsure_from_ =
       std::max<std::uint64_t>(all.empty() ? 1 : std::uint64_t{all.back().value} + 1, job_numbers_.UnsureFrom());
   loaded_next_ = job_numbers_.next();
+  MILLRACE_TRY(LoadForgotten(all));
   MILLRACE_TRY(LoadHistory());
   std::set<JobId> begun;  // that the engine knew
   for (const JobId job : jobs_.live()) {
@@ -80,6 +81,18 @@ Status JobTracker::Load(const NodeTable& nodes) {
     const std::vector<MapSplits>& splits = jobs_.At(job).splits;
     places_.Watch(job, splits, files_.blocks());
     for (std::uint32_t map = 0; map < splits.size(); ++map) places_.Doubt({job, TaskKind::kMap, map});
+  }
+  return Status::Ok();
+}
+
+// A database of an earlier release does not tell what was forgotten; that is taken from the jobs that it has.
+Status JobTracker::LoadForgotten(const std::vector<JobId>& jobs) {
+  MILLRACE_ASSIGN(const std::optional<std::string> stored, store_.Get(kForgottenKey));
+  keeps_forgotten_ = stored.has_value();
+  if (stored) {
+    MILLRACE_ASSIGN(forgotten_, DecodeForgotten(*stored));
+  } else if (!jobs.empty() && jobs.front().value > 1) {
+    forgotten_ = {JobId{jobs.front().value - 1}, jobs_.At(jobs.front()).record.submitted};
   }
   return Status::Ok();
 }
@@ -147,6 +160,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Prin
     MILLRACE_ASSIGN(maps, PlanAndMakeOutput(request, who, step));
   }
   const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
+  if (!std::exchange(keeps_forgotten_, true)) step->batch.Put(kForgottenKey, EncodeForgotten(forgotten_));
   record.id = id;
   record.hold = request.held ? Hold::kOwner : Hold::kNone;
   record.request = std::move(request);
@@ -172,10 +186,9 @@ Status JobTracker::CheckRequest(JobRequest* request, const dfs::Principal& who, 
   if (files_.names().Stat(request->output).ok()) {
     return Exists("output " + Quote(request->output) + ": exists already; remove it or name another one");
   }
-  for (const JobId other : waiting_.all()) {
-    if (jobs_.Find(other)->record.request.output == request->output)
-      return Exists("output " + Quote(request->output) + ": " + ToText(other) +
-                    ", which waits, is to write it; name another one, or kill that job");
+  if (const std::optional<JobId> other = waiting_.WriterOf(request->output)) {
+    return Exists("output " + Quote(request->output) + ": " + ToText(*other) +
+                  ", which waits, is to write it; name another one, or kill that job");
   }
   return Status::Ok();
 }
@@ -187,7 +200,9 @@ Result<std::vector<JobId>> JobTracker::CheckAfter(const JobRequest& request) con
     const TrackedJob* const other = jobs_.Find(id);
     if (other == nullptr && id.value >= 1 && id.value < job_numbers_.next() && lost_.Find(id) == nullptr &&
         lost_.GapOf(id) == nullptr)
-      return NotFound(what + "which is no longer remembered, nor how it ended (master.history_jobs); leave it out");
+      return NotFound(what +
+                      "which is not known: there never was a job with this number, or it is no longer remembered, " +
+                      "nor how it ended (master.history_jobs)");
     if (other == nullptr) return lost_.Missing(id).Within("submit a job: the job to run after");
     const std::optional<JobOutcomeRecord>& end = other->record.outcome;
     if (!end) waits_for.insert(id);
@@ -309,6 +324,7 @@ Status JobTracker::ReleaseJob(JobId id, Step* step) {
     return Invalid(ToText(id) + ": is not held" + (why.empty() ? "" : "; it " + why));
   }
   record.hold = Hold::kNone;
+  if (!record.waits) record.held_back = step->now - record.submitted;
   step->batch.Put(JobKey(id), EncodeJob(record));
   step->changed.insert(id);
   waiting_.LookAt(id);
@@ -819,7 +835,7 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
   job.nodes.insert(node);
   if (job.record.first_launch == 0) {
     job.record.first_launch = step->now;
-    tallies_.waits.Add(static_cast<double>(step->now - job.record.submitted - job.record.held_back) / kSecond);
+    tallies_.waits.Add(static_cast<double>(step->now - job.record.queued()) / kSecond);
     step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
     KeepForetold(forecaster_.Started(job.record.id, step->now), step);
   }
@@ -944,18 +960,18 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
     if (!removed.ok() && removed.code() != StatusCode::kNotFound)
       log_->warn("{}: output of a failed job stays: {}", ToText(end.job), removed.message());
   }
-  using enum sched::JobOutcome;
-  const sched::JobOutcome outcome = record.outcome->outcome;
-  const JobState state = outcome == kSucceeded ? JobState::kSucceeded
-                         : outcome == kFailed  ? JobState::kFailed
-                                               : JobState::kKilled;
-  ++tallies_.jobs.at(static_cast<std::size_t>(state));
   CloseJob(job, step);
 }
 
 // Fixes the figures and counters, and drops what only a running job needs.
 void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   JobRecord& record = job.record;
+  using enum sched::JobOutcome;
+  const sched::JobOutcome outcome = record.outcome->outcome;
+  const JobState state = outcome == kSucceeded ? JobState::kSucceeded
+                         : outcome == kFailed  ? JobState::kFailed
+                                               : JobState::kKilled;
+  ++tallies_.jobs.at(static_cast<std::size_t>(state));
   std::erase_if(over_quota_, [&](const AttemptId& attempt) { return attempt.task.job == record.id; });
   record.ended = step->now;
   SetFigures(job, engine_, &record.figures);
@@ -999,6 +1015,8 @@ void JobTracker::ForgetOldJobs(Step* step) {
     step->batch.Remove(FailedMapsKey(job));
     const Status forgotten = journal_.Forget(job, step);
     if (!forgotten.ok()) log_->warn("{}: its journal stays: {}", ToText(job), forgotten.message());
+    forgotten_ = {std::max(forgotten_.last, job), std::max(forgotten_.until, jobs_.At(job).record.ended)};
+    step->batch.Put(kForgottenKey, EncodeForgotten(forgotten_));
     jobs_.Forget(job);
   }
 }

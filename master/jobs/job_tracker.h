@@ -234,6 +234,7 @@ class JobTracker {
   // These do what the calls of JobTable do.
   // Lost jobs are among those that do not live.
   [[nodiscard]] std::vector<JobId> JobsAfter(JobId after, std::size_t limit, bool live_only) const;
+  [[nodiscard]] const ForgottenJobs& forgotten() const { return forgotten_; }
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] const DecidingCost& deciding_cost() const { return deciding_cost_; }
@@ -327,6 +328,7 @@ class JobTracker {
 
   // ---- replay ----
   Status LoadHistory();
+  Status LoadForgotten(const std::vector<JobId>& jobs);
   void ReplayEvent(const sched::Event& event, Micros time);
   // Returns events that rebuild the present nodes, with the blame that jobs have put on them.
   [[nodiscard]] std::vector<sched::Event> NodesAsEvents() const;
@@ -342,7 +344,9 @@ class JobTracker {
   std::uint64_t submissions_ = 0, scheduler_changes_ = 0;
   ReservedCounter job_numbers_{"k", 16};
   std::uint64_t unsure_from_ = 1, loaded_next_ = 1;  // numbers that Load cannot know to be unused: between these
-  std::set<AttemptId> over_quota_;                   // of live jobs (NoteOverQuota)
+  ForgottenJobs forgotten_;
+  bool keeps_forgotten_ = false;    // the database has forgotten_
+  std::set<AttemptId> over_quota_;  // of live jobs (NoteOverQuota)
   Journal journal_;
   LostJobs lost_;
   JobTable jobs_;

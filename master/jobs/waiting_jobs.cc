@@ -8,12 +8,15 @@ namespace millrace::master {
 void WaitingJobs::Add(const JobRecord& record) {
   all_.insert(record.id);
   due_.insert(record.id);
+  outputs_[record.request.output] = record.id;
   for (const JobId other : record.waits_for) waiting_for_[other].insert(record.id);
 }
 
 void WaitingJobs::Remove(const JobRecord& record) {
   all_.erase(record.id);
   due_.erase(record.id);
+  const auto output = outputs_.find(record.request.output);
+  if (output != outputs_.end() && output->second == record.id) outputs_.erase(output);
   for (const JobId other : record.waits_for) Settle(record.id, other);
 }
 
@@ -31,6 +34,11 @@ void WaitingJobs::Settle(JobId job, JobId other) {
   if (waiting == waiting_for_.end()) return;
   waiting->second.erase(job);
   if (waiting->second.empty()) waiting_for_.erase(waiting);
+}
+
+std::optional<JobId> WaitingJobs::WriterOf(const std::string& output) const {
+  const auto found = outputs_.find(output);
+  return found == outputs_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<JobId> WaitingJobs::WaitingFor(JobId job) const {
@@ -59,11 +67,16 @@ std::string WhyItWaits(const JobRecord& record) {
   std::string text;
   if (!record.waits_for.empty()) text = "waits for " + Named(record.waits_for) + " to end";
   if (record.hold != Hold::kNone) {
-    text += std::string(text.empty() ? "" : ", and then for its release; ") + "it is held by " +
-            (record.hold == Hold::kOwner ? "its owner" : "an operator");
-    if (record.waits_for.empty()) text += ", until `millrace job release " + std::to_string(record.id.value) + "`";
+    const bool operators = record.hold == Hold::kOperator;
+    if (record.waits_for.empty()) {
+      text = std::string("is held") + (operators ? " by an operator" : "") + ", until `millrace job release " +
+             std::to_string(record.id.value) + "`";
+    } else {
+      text += std::string(", and then for its release") + (operators ? "; an operator holds it" : "");
+    }
   }
-  if (text.empty() && record.waits) text = "is about to start: the master first hears from its workers what they have";
+  if (text.empty() && record.waits)
+    text = "is to start as soon as the master has heard from its workers what they have, and has room on its disk";
   return text;
 }
 

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -34,15 +36,17 @@ class WaitingJobs {
 
   // Returns the jobs that wait for this one, in order.
   [[nodiscard]] std::vector<JobId> WaitingFor(JobId job) const;
-  [[nodiscard]] const std::set<JobId>& all() const { return all_; }
+  // Returns the job that is to make this output, if one of these is.
+  [[nodiscard]] std::optional<JobId> WriterOf(const std::string& output) const;
 
  private:
   std::set<JobId> all_, due_;
+  std::map<std::string, JobId> outputs_;
   std::map<JobId, std::set<JobId>> waiting_for_;  // by the job that is waited for
 };
 
-// Returns why the job is not given to the engine, or not launched: "waits for job3 to end", "is held by its owner;
-// ...". Returns nothing for a job that is neither held nor waits, and for one that has ended.
+// Returns why the job is not given to the engine, or not launched: "waits for job3 to end", "is held, until
+// `millrace job release 3`". Returns nothing for a job that is neither held nor waits, and for one that has ended.
 [[nodiscard]] std::string WhyItWaits(const JobRecord& record);
 
 }  // namespace millrace::master

@@ -90,6 +90,8 @@ class JobServiceImpl : public wire::JobService::Server {
       views.push_back(Require(master_.jobs.View(job)));
     const std::size_t count = AnswerBudget(limit).TakeFront(views, [](const JobView& view) { return BytesOf(view); });
     context.getResults().setMore(count < views.size());
+    context.getResults().setForgotten(master_.jobs.forgotten().last.value);
+    context.getResults().setForgottenUntil(master_.jobs.forgotten().until);
     auto out = context.getResults().initJobs(static_cast<unsigned>(count));
     for (unsigned i = 0; i < count; ++i) Write(views[i], out[i]);
     return kj::READY_NOW;

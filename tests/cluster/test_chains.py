@@ -5,8 +5,10 @@ import collections
 import csv
 import io
 import json
+import os
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from cluster import LIMIT_SECONDS, MILLRACE, Cluster, words
@@ -119,7 +121,7 @@ class ChainTest(Chains):
             gate = self.job(c, "wordcount", "/text", "-o", "/one", "--hold")
             second = self.job(c, "wordcount", "/one", "-o", "/two", "--after", str(gate))
             third = self.job(c, "wordcount", "/two", "-o", "/three", "--after", str(second))
-            self.assertIn("held by its owner", self.status(c, gate)["reason"])
+            self.assertIn("is held, until", self.status(c, gate)["reason"])
             backups = c.path("backups")
             c.run("master", "backup", backups)
             c.run("scheduler", "set", "fair")
@@ -150,7 +152,7 @@ class ChainTest(Chains):
             self.assertIn(b"runs already", c.run("job", "hold", str(runs), status=1)[1])
             c.run("job", "hold", str(queued))
             status = self.status(c, queued)
-            self.assertEqual((status["held"], [wait["cause"] for wait in status["waits"]]), (True, ["on-hold"]))
+            self.assertEqual((status["held"], {wait["cause"] for wait in status["waits"]}), (True, {"on-hold"}))
             c.run("job", "kill", str(runs))
             c.kill_master()
             c.start_master()
@@ -158,6 +160,55 @@ class ChainTest(Chains):
             c.run("job", "release", str(queued))
             c.run("job", "wait", str(queued))
             self.assertIn(b"ended already", c.run("job", "release", str(queued), status=1)[1])
+
+
+    def test_a_held_job_holds_up_nobody_under_any_scheduler(self):
+        directory = self.enterContext(tempfile.TemporaryDirectory())
+        settings = os.path.join(directory, "scheduler.toml")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write("[pools.ads]\nmax_running_jobs_of_user = 1\nmax_running_jobs = 1\n")
+        with Cluster(workers=1, settings=[*FAST, "dfs.replication=1", f"master.scheduler_file={settings}"]) as c:
+            c.run("fs", "put", "-", "/text", input=b"a b a\n")
+            runs = self.gated(c, "/runs", "--pool", "ads")
+            self.until(c, runs, lambda status: status["maps"]["running"] == 1)
+            # The first in the queue, and the first of its user and pool.
+            held = self.job(c, "wordcount", "/text", "-o", "/held", "--pool", "ads", "--priority", "VERY_HIGH", "--deadline", "1h")
+            c.run("job", "hold", str(held))
+            c.run("job", "kill", str(runs))
+            names = [scheduler["name"] for scheduler in json.loads(c.run("scheduler", "list", "--json")[0])]
+            self.assertIn("fifo", names)
+            for name in names:
+                with self.subTest(name):
+                    c.run("scheduler", "set", name)
+                    c.run("run", "wordcount", "/text", "-o", f"/{name}", "--pool", "ads", "--deadline", "2h")
+                    self.assertEqual(self.counts(c, f"/{name}"), {b"a": b"2", b"b": b"1"})
+                    status = self.status(c, held)
+                    self.assertEqual((status["state"], status["held"], status["queued_at"]), ("waiting", True, None))
+            c.run("job", "release", str(held))
+            c.run("job", "wait", str(held))
+            status = self.status(c, held)
+            self.assertGreater(status["queued_at"], status["submitted_at"])
+            self.assertGreaterEqual(status["first_launched_at"], status["queued_at"])
+
+    def test_a_master_that_remembers_no_jobs(self):
+        with Cluster(workers=1, settings=[*FAST, "dfs.replication=1", "master.history_jobs=0"]) as c:
+            c.run("fs", "put", "-", "/text", input=b"a b a\n")
+            gate = self.job(c, "wordcount", "/text", "-o", "/gate", "--hold")
+            first = self.job(c, "wordcount", "/text", "-o", "/one")
+            last = self.job(c, "wordcount", "/one", "-o", "/last", "--after", f"{gate},{first}")
+            while json.loads(c.run("job", "list", "--json")[0])[0]["job"] != gate or len(json.loads(c.run("job", "list", "--json")[0])) > 2:
+                pass  # the first is forgotten as soon as it has ended
+            self.assertEqual(self.status(c, last)["waits_for"], [gate])
+            self.assertIn(b"is not known", c.run("run", "wordcount", "/text", "-o", "/x", "--after", str(first), status=1)[1])
+            usage = json.loads(c.run("usage", "--json")[0])
+            self.assertEqual((usage["forgotten"], usage["total"]["jobs"], usage["total"]["live"]), (first, 2, 2))
+            self.assertIn(f"up to job{first}, are no longer remembered", c.run("usage")[0].decode())
+            c.kill_master()
+            c.start_master()
+            c.run("job", "release", str(gate))
+            while json.loads(c.run("job", "list", "--json")[0]):
+                pass
+            self.assertEqual(self.counts(c, "/last"), {b"a": b"1", b"2": b"1", b"b": b"1", b"1": b"1"})
 
 
 class OperatorTest(Chains):
@@ -203,12 +254,7 @@ class UsageTest(Chains):
             c.start_master()
             jobs = json.loads(c.run("job", "list", "--json")[0])
             usage = json.loads(c.run("usage", "--by", "job-name", "--json")[0])
-            # Independently: the attempts as the master lists them, and the events at which reduces began to compute.
-            computing = {}
-            for event in json.loads(c.run("job", "history", "--json")[0]):
-                if event["event"] in ("ReduceComputing", "ComputeGranted"):
-                    computing.setdefault(event["attempt"], event["at"])
-            sums = collections.defaultdict(lambda: collections.Counter())
+            sums = collections.defaultdict(collections.Counter)
             for job in jobs:
                 row = sums[job["name"]]
                 row["jobs"] += 1
@@ -217,18 +263,17 @@ class UsageTest(Chains):
                     row[key] += job[key]
                 if job["first_launched_at"] is not None:
                     row["waited_s"] += job["first_launched_at"] - job["queued_at"]
-                for task in json.loads(c.run("job", "tasks", str(job["job"]), "--json")[0]):
-                    if task["ended_at"] is None:
-                        continue
-                    took, kind = task["ended_at"] - task["launched_at"], "map_slots_s"
-                    if ".r." in task["attempt"]:
-                        copied = computing.get(task["attempt"], task["ended_at"])
-                        row["copy_slots_s"] += copied - task["launched_at"]
-                        row["compute_slots_s"] += task["ended_at"] - copied
-                    else:
-                        row["map_slots_s"] += took
-                    if task["state"] != "succeeded":
-                        row[f"wasted_{task['state']}_s"] += took
+            names = {job["job"]: job["name"] for job in jobs}
+            for attempt, use in self.uses(json.loads(c.run("job", "history", "--json")[0]), jobs).items():
+                row = sums[names[int(attempt.split(".")[0].removeprefix("job"))]]
+                if ".r." in attempt:
+                    copied = use.get("computing", use["ended"])
+                    row["copy_slots_s"] += copied - use["launched"]
+                    row["compute_slots_s"] += use["ended"] - copied
+                else:
+                    row["map_slots_s"] += use["ended"] - use["launched"]
+                if use["how"] != "succeeded":
+                    row[f"wasted_{use['how']}_s"] += use["ended"] - use["launched"]
             self.assertEqual({row["key"] for row in usage["rows"]}, set(sums))
             self.assertGreater(sums["nap"]["wasted_killed_s"], 0)
             self.assertGreater(sums["lost"]["wasted_lost_s"], 0)
@@ -240,9 +285,10 @@ class UsageTest(Chains):
                     self.assertAlmostEqual(row[key], value, places=4, msg=f"{name} {key}")
                 if name != "live":
                     self.assertAlmostEqual(row["slots_s"], sum(sums[name][f"{kind}_slots_s"] for kind in ("map", "copy", "compute")), places=4)
+            self.assertIsNone(usage["total"].pop("key"))
             for key in usage["total"]:
                 self.assertAlmostEqual(usage["total"][key], sum(row[key] for row in usage["rows"]), places=4, msg=key)
-            self.assertEqual((usage["forgotten_before"], usage["total"]["jobs"]), (None, len(jobs)))
+            self.assertEqual((usage["forgotten"], usage["total"]["jobs"]), (None, len(jobs)))
             table = c.run("usage", "--by", "user")[0].decode()
             self.assertIn("the journal begins then", table)
             rows = list(csv.reader(io.StringIO(c.run("usage", "--by", "pool", "--csv")[0].decode())))
@@ -251,6 +297,31 @@ class UsageTest(Chains):
             for wrong in (("--by", "node"), ("--since", "soon"), ("--until", "2026-13-01"), ("--csv", "--json")):
                 c.run("usage", *wrong, status=2)
             c.run("job", "kill", str(never - 1))
+
+    def uses(self, history, jobs):
+        """The attempts that have ended, each with its times and how it ended, from the events alone."""
+        open_, closed = {}, {}
+
+        def close(which, at, how):
+            for attempt in [attempt for attempt in open_ if which(attempt)]:
+                closed[attempt] = open_.pop(attempt) | {"ended": at, "how": how}
+
+        for event in history:
+            kind, at, attempt = event["event"], event["at"], event.get("attempt", "")
+            if kind == "AttemptLaunched":
+                open_[attempt] = {"launched": at, "node": event["node"]}
+            elif kind in ("ReduceComputing", "ComputeGranted") and attempt in open_:
+                open_[attempt].setdefault("computing", at)
+            elif kind in ("AttemptFailed", "AttemptLost", "AttemptPreempted", "AttemptSucceeded"):
+                close(lambda other, attempt=attempt: other == attempt, at, kind.removeprefix("Attempt").lower())
+                if kind == "AttemptSucceeded":  # the others of its task
+                    close(lambda other, task=attempt.rsplit(".", 1)[0]: other.rsplit(".", 1)[0] == task, at, "outrun")
+            elif kind in ("NodeLost", "NodeJoined"):
+                close(lambda other, node=event["node"]: open_[other]["node"] == node, at, "lost")
+            elif kind in ("JobKilled", "JobGivenUp"):
+                close(lambda other, job=event["job"]: other.startswith(f"job{job}."), at, "killed")
+        self.assertTrue({job["job"] for job in jobs if job["ended_at"] is None} >= {int(attempt.split(".")[0].removeprefix("job")) for attempt in open_})
+        return closed
 
     def until_running(self, cluster, job):
         while True:

@@ -29,7 +29,7 @@ std::vector<AttemptUse> UsesOf(const std::string& journal) {
 TEST(AttemptUsesTest, AttemptsEndAsTheJournalSays) {
   const std::vector<AttemptUse> uses = UsesOf(R"(0 NodeJoined node=n1 maps=9 reduces=9
 0 NodeJoined node=n2 maps=9 reduces=9
-1 JobSubmitted job=job1 maps=1:,1:,1: reduces=1
+1 JobSubmitted job=job1 maps=1:;1:;1: reduces=1
 10 AttemptLaunched attempt=job1.m.0.0 node=n1
 11 AttemptLaunched attempt=job1.m.1.0 node=n1
 12 AttemptLaunched attempt=job1.m.2.0 node=n2
@@ -99,6 +99,9 @@ TEST(UsageTest, TimeCountsWhenItIsSpentAndAJobWhenItEnds) {
   EXPECT_EQ(days[1].live, 1u);
   EXPECT_EQ(days[1].waited, 50 + 1000);
   EXPECT_THAT(SumUsage(jobs, uses, UsageBy::kUser, {0, kDay - 200}), SizeIs(0));
+  const std::vector<UsageRow> past = SumUsage(jobs, uses, UsageBy::kUser, {0, kDay + 900, false});
+  ASSERT_THAT(past, SizeIs(1)) << "Bob's job has not ended";
+  EXPECT_EQ(past[0].key, "ann");
 }
 
 bool Same(const UsageRow& a, const UsageRow& b, bool jobs_too) {
@@ -156,6 +159,42 @@ TEST(UsageTest, AMomentIsATimeAgoOrADayOrMinuteOfUtc) {
   for (const char* wrong : {"", "d", "soon", "-1d", "101d", "1970-02-30", "1970-13-01", "1970-1-1", "1970-01-02T24:00",
                             "1970-01-02 12:30", "1970-01-02T12:3x", "1e30d"})
     EXPECT_FALSE(ParseMoment(wrong, now).ok()) << wrong;
+}
+
+TEST(UsageTest, TheLineBelowTheTableSaysSinceWhenAllIsKnown) {
+  UsageReport report;
+  report.period = {2 * kDay, 3 * kDay};
+  report.known_since = kDay;
+  EXPECT_EQ(PeriodLine(report), "from 1970-01-03 00:00:00 to 1970-01-04 00:00:00 UTC");
+  report.period.since = 0;
+  EXPECT_EQ(PeriodLine(report),
+            "from the beginning to 1970-01-04 00:00:00 UTC; all is known since 1970-01-02 00:00:00; the journal begins "
+            "then");
+  report.forgotten = 7;
+  EXPECT_THAT(PeriodLine(report), HasSubstr("; jobs that ended before, up to job7, are no longer remembered"));
+}
+
+// Columns give way in a narrow terminal, and no line is wider than it.
+TEST(UsageTest, TheTableFitsTheTerminal) {
+  UsageReport report;
+  report.rows.resize(2);
+  report.rows[0].key = std::string(60, 'n');
+  report.rows[1].key = "ann";
+  report.rows[1].succeeded = 1234;
+  report.rows[1].map = report.rows[1].copy = report.rows[1].compute = 100 * kDay;
+  report.rows[1].wasted[0] = kDay;
+  report.rows[1].bytes_read = report.rows[1].bytes_shuffled = report.rows[1].bytes_written = std::uint64_t{1} << 44;
+  report.total = TotalOf(report.rows, "total");
+  for (const std::size_t width : {80U, 120U, 200U}) {
+    const std::string table = UsageTable(report, width);
+    std::size_t begin = 0, widest = 0, lines = 0;
+    for (std::size_t end = 0; (end = table.find('\n', begin)) != std::string::npos; begin = end + 1, ++lines)
+      widest = std::max(widest, end - begin);
+    EXPECT_LE(widest, width) << table;
+    EXPECT_EQ(lines, 4u) << table;
+    for (const char* always : {"USER", "JOBS", "SLOT TIME"}) EXPECT_THAT(table, HasSubstr(always)) << width;
+    EXPECT_EQ(table.find("SHUFFLED") == std::string::npos, width == 80) << table;
+  }
 }
 
 TEST(UsageTest, CsvKeepsNamesAsTheyAre) {
