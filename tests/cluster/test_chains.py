@@ -206,7 +206,7 @@ class ChainTest(Chains):
             c.kill_master()
             c.start_master()
             c.run("job", "release", str(gate))
-            while json.loads(c.run("job", "list", "--json")[0]):
+            while json.loads(c.run("job", "list", "--live", "--json")[0]):
                 pass
             self.assertEqual(self.counts(c, "/last"), {b"a": b"1", b"2": b"1", b"b": b"1", b"1": b"1"})
 

@@ -219,7 +219,7 @@ void History::FinishAll() {
 // Until all live jobs are held.
 void History::PlayOn() {
   const auto all_held = [&] {
-    const JobQueue& live = engine_.state().LiveJobs();
+    const auto& live = engine_.state().LiveJobs();
     return std::all_of(live.begin(), live.end(), [&](const QueueKey& key) { return jobs_.at(key.job).held; });
   };
   for (int round = 0; round < 5000 && !all_held() && !testing::Test::HasFailure(); ++round) {

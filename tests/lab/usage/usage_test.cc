@@ -193,7 +193,7 @@ TEST(UsageTest, TheTableFitsTheTerminal) {
     EXPECT_LE(widest, width) << table;
     EXPECT_EQ(lines, 4u) << table;
     for (const char* always : {"USER", "JOBS", "SLOT TIME"}) EXPECT_THAT(table, HasSubstr(always)) << width;
-    EXPECT_EQ(table.find("SHUFFLED") == std::string::npos, width == 80) << table;
+    EXPECT_EQ(table.find("SHUFFLED") == std::string::npos, width < 200) << table;
   }
 }
 
