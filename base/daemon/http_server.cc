@@ -16,6 +16,8 @@
 #include <chrono>
 #include <exception>
 #include <list>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -61,19 +63,64 @@ struct HttpServer::Impl {
   explicit Impl(Responder to_call) : responder(std::move(to_call)) {}
 
   class Session;
+  // What the answer to a request goes through, on whatever thread it comes.
+  class Ticket;
+  // Where answers find the server, while there is one.
+  struct Door {
+    std::mutex mutex;
+    Impl* server = nullptr;
+  };
   void Accept();
+  void WriteTo(std::uint64_t number, Answer answer);
+  void Forget(std::uint64_t number);
 
   const Responder responder;
+  const std::shared_ptr<Door> door = std::make_shared<Door>();
   std::list<Session*> sessions;  // from the oldest; they end with `io`
   std::atomic<std::size_t> streams = 0;
+  std::uint64_t requests = 0;
   asio::io_context io{1};
+  // The connections whose requests have no answer yet, by the number of the request. Sessions belong to the server's
+  // thread, so whoever answers has only the number.
+  std::map<std::uint64_t, std::shared_ptr<Session>> awaiting;
   tcp::acceptor acceptor{io};
   asio::steady_timer pause{io};
   std::uint16_t port = 0;
   std::thread thread;
 };
 
-// One connection. It lives as long as an operation of it is under way.
+class HttpServer::Impl::Ticket {
+ public:
+  Ticket(std::shared_ptr<Door> door, std::uint64_t number) : door_(std::move(door)), number_(number) {}
+  ~Ticket() {
+    if (!given_) Tell([number = number_](Impl& server) { server.Forget(number); });
+  }
+  Ticket(const Ticket&) = delete;
+  Ticket& operator=(const Ticket&) = delete;
+
+  void Give(Answer answer) {
+    if (given_.exchange(true)) return;
+    Tell([number = number_, answer = std::move(answer)](Impl& server) mutable {
+      server.WriteTo(number, std::move(answer));
+    });
+  }
+
+ private:
+  // Runs `f` on the server's thread, if there is still a server.
+  template <class F>
+  void Tell(F f) {
+    const std::lock_guard lock(door_->mutex);
+    if (Impl* const server = door_->server; server != nullptr)
+      asio::post(server->io, [server, f = std::move(f)]() mutable { f(*server); });
+  }
+
+  const std::shared_ptr<Door> door_;
+  const std::uint64_t number_;
+  std::atomic<bool> given_ = false;
+};
+
+// One connection. It lives as long as an operation of it is under way, or its request awaits an answer. It is made and
+// destroyed on the server's thread, or after that has ended.
 class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
  public:
   Session(Impl& server, tcp::socket socket) : server_(server), stream_(std::move(socket)) {
@@ -85,6 +132,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
 
   // Ends the connection: the operation that it waits for fails, and its place is free.
   void Drop() {
+    const auto self = shared_from_this();  // it may be that only `awaiting` holds it
+    server_.awaiting.erase(number_);
     Leave();
     stream_.close();
   }
@@ -113,8 +162,10 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     Request request{std::string(parsed.method_string()), std::string(parsed.target()), {}};
     for (const auto& header : parsed)
       request.headers.emplace_back(std::string(header.name_string()), std::string(header.value()));
-    Reply reply = [self = shared_from_this()](Answer answer) {
-      asio::post(self->server_.io, [self, answer = std::move(answer)]() mutable { self->Write(std::move(answer)); });
+    number_ = ++server_.requests;
+    server_.awaiting.emplace(number_, shared_from_this());
+    const Reply reply = [ticket = std::make_shared<Ticket>(server_.door, number_)](Answer answer) {
+      ticket->Give(std::move(answer));
     };
     try {
       server_.responder(request, reply);
@@ -122,6 +173,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
       reply({.status = 500, .body = Printable(failure.what()) + "\n"});
     }
   }
+
+  friend struct Impl;
 
   void Write(Answer answer) {
     const auto& request = parser_->get();
@@ -179,6 +232,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   Impl& server_;
   std::list<Session*>::iterator place_;
   bool here_ = true;
+  std::uint64_t number_ = 0;  // of the last request
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_{2 * kMostHeader};
   std::optional<wire::request_parser<wire::empty_body>> parser_;
@@ -186,6 +240,15 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   bool streams_ = false, sending_ = false;
   std::string unsent_, sent_;  // of a stream
 };
+
+void HttpServer::Impl::WriteTo(std::uint64_t number, Answer answer) {
+  // It is not there if the connection was closed to make room.
+  if (const auto asked = awaiting.extract(number)) asked.mapped()->Write(std::move(answer));
+}
+
+void HttpServer::Impl::Forget(std::uint64_t number) {
+  if (const auto asked = awaiting.extract(number)) asked.mapped()->Drop();
+}
 
 void HttpServer::Impl::Accept() {
   acceptor.async_accept([this](error_code error, tcp::socket socket) {
@@ -227,6 +290,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& listen,
     return Busy("listen at " + listen + ": in use; is another daemon running here?");
   if (error) return FromErrno(error.value(), "listen at " + listen);
   impl->port = impl->acceptor.local_endpoint(error).port();
+  impl->door->server = impl.get();
   impl->Accept();
   impl->thread = std::thread([&server = *impl] {
     NameThread("http");
@@ -236,6 +300,10 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& listen,
 }
 
 HttpServer::~HttpServer() {
+  {
+    const std::lock_guard lock(impl_->door->mutex);
+    impl_->door->server = nullptr;
+  }
   impl_->io.stop();
   impl_->thread.join();
 }

@@ -52,7 +52,8 @@ struct Answer {
 using Handler = std::function<Answer(const std::string& target)>;
 
 // Takes a request, with any method that has no body, and gives the answer to `reply`, once, on any thread, now or
-// later. Requires: it does not block, and the server exists when `reply` is called.
+// later; after the server's end an answer is dropped. If all copies of `reply` are destroyed without an answer, the
+// connection is closed. Requires: it does not block.
 using Reply = std::function<void(Answer)>;
 using Responder = std::function<void(const Request& request, Reply reply)>;
 

@@ -53,6 +53,7 @@ Status UiServer::Begin(std::uint16_t port) {
   {
     const std::lock_guard lock(mutex_);
     gate_ = std::make_unique<Gate>(server_->port());
+    serving_ = server_.get();
   }
   for (int i = 0; i < kWorkers; ++i) {
     MILLRACE_ASSIGN(std::jthread worker, StartThread([this] {
@@ -75,7 +76,7 @@ UiServer::~UiServer() {
     ends_ = true;
   }
   changed_.notify_all();
-  threads_.clear();  // they reply to the server
+  threads_.clear();  // after this nothing is asked of the master, and nothing is published
   server_.reset();
 }
 
@@ -85,18 +86,21 @@ std::string UiServer::NewAddress() {
 
 void UiServer::Respond(const http::Request& request, const http::Reply& reply) {
   const auto answer = [&](http::Answer one) { reply(Gate::Harden(WithTag(std::move(one), request))); };
+  const http::HttpServer* serving = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (gate_ == nullptr) return answer(Busy("It has not started yet."));
+    serving = serving_;
   }
+  if (serving == nullptr) return answer(Busy("It has not started yet."));
   if (std::optional<http::Answer> refused = gate_->Check(request)) return answer(*std::move(refused));
   Query query(request.target);
   if (const PageFile* file = FindFile(query.path())) return answer(FileAnswer(*file));
   if (!query.path().starts_with(Api::kPrefix)) return answer({.status = 404, .body = "there is no such page\n"});
   const bool events = query.path() == std::string(Api::kPrefix) + "events";
-  if (events && server_->streams() >= kMostTabs)
+  if (events && serving->streams() >= kMostTabs)
     return answer(Busy("Too many tabs show this page: close some of them."));
   const std::lock_guard lock(mutex_);
+  if (ends_) return answer(Busy("It ends."));
   if (waiting_.size() >= kMostWaiting) return answer(Busy("Too many requests at a time."));
   waiting_.push_back([this, request, reply, query = std::move(query), events] {
     http::Answer one = events

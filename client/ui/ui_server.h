@@ -48,6 +48,9 @@ class UiServer {
   std::deque<std::function<void()>> waiting_;
   std::vector<std::jthread> threads_;
   std::unique_ptr<http::HttpServer> server_;
+  // The server for its own thread; guarded by `mutex_`, and null until there is a gate. The owner above is null before
+  // that thread has ended.
+  http::HttpServer* serving_ = nullptr;
 };
 
 }  // namespace millrace::ui

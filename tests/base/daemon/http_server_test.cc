@@ -8,10 +8,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -21,6 +24,27 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+
+Fd ConnectTo(std::uint16_t port) {
+  Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+// Sends the bytes and returns what comes until the server closes the connection.
+std::string Exchange(std::uint16_t port, const std::string& bytes) {
+  const Fd fd = ConnectTo(port);
+  EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  std::string answer;
+  char piece[4096];
+  for (ssize_t n; (n = ::recv(fd.get(), piece, sizeof piece, 0)) > 0;)
+    answer.append(piece, static_cast<std::size_t>(n));
+  return answer;
+}
 
 class HttpServerTest : public testing::Test {
  protected:
@@ -32,25 +56,8 @@ class HttpServerTest : public testing::Test {
     ASSERT_TRUE(server.ok()) << server.status().message();
     server_ = *std::move(server);
   }
-  [[nodiscard]] Fd Connect() const {
-    Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(server_->port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    return fd;
-  }
-  // Sends the bytes and returns what comes until the server closes the connection.
-  [[nodiscard]] std::string Say(const std::string& bytes) const {
-    const Fd fd = Connect();
-    EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-    std::string answer;
-    char piece[4096];
-    for (ssize_t n; (n = ::recv(fd.get(), piece, sizeof piece, 0)) > 0;)
-      answer.append(piece, static_cast<std::size_t>(n));
-    return answer;
-  }
+  [[nodiscard]] Fd Connect() const { return ConnectTo(server_->port()); }
+  [[nodiscard]] std::string Say(const std::string& bytes) const { return Exchange(server_->port(), bytes); }
 
   std::unique_ptr<HttpServer> server_;
 };
@@ -157,6 +164,64 @@ TEST_F(HttpResponderTest, AnAnswerMayComeLaterAndOthersDoNotWaitForIt) {
   EXPECT_THAT(Say(std::string("GET /other") + kClose), StartsWith("HTTP/1.1 200 "));
   reply({.status = 404, .body = "at last"});
   EXPECT_THAT(ReadUntil(slow, "at last"), StartsWith("HTTP/1.1 404 "));
+}
+
+TEST_F(HttpResponderTest, ARequestThatNobodyAnswersEndsItsConnection) {
+  const Fd slow = Connect();
+  Send(slow, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+  { const Reply dropped = later_.get_future().get(); }
+  EXPECT_EQ(ReadUntil(slow, "never"), "");
+}
+
+TEST_F(HttpResponderTest, AnAnswerMayComeAfterTheServersEnd) {
+  const Fd slow = Connect();
+  Send(slow, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+  const Reply reply = later_.get_future().get();
+  server_.reset();
+  EXPECT_EQ(ReadUntil(slow, "never"), "");
+  reply({.body = "too late"});
+}
+
+// Whoever answers may be the last to let go of its reply, while connections come and go: no part of a connection is
+// destroyed on the threads that answer.
+TEST(HttpRepliesTest, OtherThreadsAnswerWhileConnectionsEnd) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Reply> waiting;
+  bool ends = false;
+  Result<std::unique_ptr<HttpServer>> started =
+      HttpServer::Start("127.0.0.1:0", Responder([&](const Request&, Reply reply) {
+                          const std::lock_guard lock(mutex);
+                          waiting.push_back(std::move(reply));
+                          changed.notify_all();
+                        }));
+  ASSERT_TRUE(started.ok()) << started.status().message();
+  const std::unique_ptr<HttpServer> server = *std::move(started);
+  std::vector<std::jthread> answering;
+  for (int i = 0; i < 3; ++i) {
+    answering.emplace_back([&] {
+      while (true) {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return ends || !waiting.empty(); });
+        if (waiting.empty()) return;
+        const Reply reply = std::move(waiting.back());
+        waiting.pop_back();
+        lock.unlock();
+        reply({.body = "done"});
+      }
+    });
+  }
+  std::vector<std::jthread> asking;
+  for (int i = 0; i < 4; ++i) {
+    asking.emplace_back([port = server->port()] {
+      for (int n = 0; n < 200; ++n)
+        EXPECT_THAT(Exchange(port, std::string("GET /") + kClose), testing::EndsWith("done"));
+    });
+  }
+  asking.clear();
+  const std::lock_guard lock(mutex);
+  ends = true;
+  changed.notify_all();
 }
 
 TEST_F(HttpResponderTest, AStreamGoesOnWithWhatIsPublishedUntilItsPeerIsGone) {
