@@ -105,7 +105,7 @@ Result<http::Answer> Api::Jobs(const Query& query) {
   if (query.CheckNames({"live"}).ok() && wanted.live) return JsonAnswer(snapshot->live_jobs);
   MILLRACE_ASSIGN(const std::vector<JobStatus> jobs, view_.Jobs(wanted));
   Json list = Json::array();
-  for (const JobStatus& job : jobs) list.push_back(cli::WithWaits(job, snapshot->waits));
+  for (const JobStatus& job : jobs) list.push_back(snapshot->DocumentOf(job));
   return JsonAnswer(list);
 }
 
@@ -118,7 +118,7 @@ Result<http::Answer> Api::OneJob(JobId job, std::string_view rest, const Query& 
   if (rest.empty()) {
     MILLRACE_ASSIGN(const std::shared_ptr<const Snapshot> snapshot, view_.Latest());
     MILLRACE_ASSIGN(const JobStatus status, view_.Job(job));
-    return JsonAnswer(cli::WithWaits(status, snapshot->waits));
+    return JsonAnswer(snapshot->DocumentOf(status));
   }
   if (rest == "/counters") {
     MILLRACE_ASSIGN(const millrace::Counters counters, view_.client().Counters(job));

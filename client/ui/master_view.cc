@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/console/json_output.h"
+#include "base/thread.h"
+#include "client/cli/foretold.h"
 #include "client/cli/job_list.h"
 
 namespace millrace::ui {
@@ -15,6 +17,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr Micros kNodesEvery = 5 * kSecond;
 constexpr Micros kJournalEvery = 5 * kSecond;  // of a live job that seems to stand still
+// The master plays the jobs forward to foretell, which takes longer the more tasks they have.
+constexpr Micros kForetellEvery = 5 * kSecond;
+constexpr std::size_t kTasksForetoldASecond = 1'000;
 constexpr std::size_t kMostEndedAtOnce = 100;  // jobs of which the end is asked for one by one
 constexpr std::size_t kMostKnownAttempts = 4;  // jobs
 constexpr std::size_t kMostDrawn = 200'000;    // attempts in the timeline
@@ -31,6 +36,12 @@ std::string ArrayOf(const List& list, const ToJson& to_json) {
 std::size_t TasksOf(const JobStatus& job) { return std::size_t{job.maps.total} + job.reduces.total; }
 
 }  // namespace
+
+Json Snapshot::DocumentOf(const JobStatus& job) const {
+  Json json = cli::WithWaits(job, waits);
+  json["foretold"] = Ended(job.state) ? Json(nullptr) : cli::ForetoldOrNull(foretold, job.job);
+  return json;
+}
 
 Result<std::shared_ptr<const Snapshot>> MasterView::Latest() {
   const std::lock_guard lock(mutex_);
@@ -61,9 +72,35 @@ Status MasterView::Refresh() {
   next->scheduler = console::Dump(cli::SchedulerDocument(view));
   next->waits = view.waits;
   next->master_now = view.now;
-  next->live_jobs = ArrayOf(next->live, [&](const JobStatus& job) { return cli::WithWaits(job, next->waits); });
+  AskWhatIsForetold(next->live);
+  next->foretold = foretold_;
+  next->live_jobs = ArrayOf(next->live, [&](const JobStatus& job) { return next->DocumentOf(job); });
   snapshot_ = std::move(next);
   return Status::Ok();
+}
+
+// Requires: the caller holds `mutex_`.
+void MasterView::AskWhatIsForetold(const std::vector<JobStatus>& live) {
+  if (live.empty()) {
+    foretold_.clear();
+    return;
+  }
+  std::size_t tasks = 0;
+  for (const JobStatus& job : live) tasks += TasksOf(job);
+  const Micros pause = std::max<Micros>(kForetellEvery, static_cast<Micros>(tasks / kTasksForetoldASecond) * kSecond);
+  if (foretelling_ || (foretold_at_ && now_() - *foretold_at_ < pause)) return;
+  Result<std::jthread> thread = StartThread([this] {
+    NameThread("ui-foretell");
+    std::string problem;
+    Result<std::vector<job::Foretold>> told = client().Foretell({}, &problem);
+    const std::lock_guard lock(mutex_);
+    foretold_ = told.ok() ? *std::move(told) : std::vector<job::Foretold>();
+    foretold_at_ = now_();
+    foretelling_ = false;
+  });
+  if (!thread.ok()) return;
+  foretelling_ = true;
+  foreteller_ = *std::move(thread);  // the one before has ended, but for its last step
 }
 
 // Only live jobs change. A job that is not live any more has ended, and one may begin and end between two polls.

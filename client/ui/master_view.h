@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MasterView: what the master says, for all tabs of the page together. It asks for the state of the cluster at most
 // once a second, and for nothing while nobody asks it. Each answer is kept for the time that the next one costs the
-// master. Calls block. Thread rule: any thread.
+// master. When jobs will probably start and end is asked for beside the rest, since the master may take seconds to say
+// it. Calls block. Thread rule: any thread.
 #pragma once
 
 #include <functional>
@@ -9,8 +10,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,8 +31,12 @@ struct Snapshot {
   Micros master_now = 0;
   std::string cluster, nodes, scheduler, live_jobs;
   std::vector<job::SchedulerView::Wait> waits;
+  std::vector<job::Foretold> foretold;  // as the master last said
   std::vector<JobStatus> live;
   std::map<NodeId, job::Node> node_list;
+
+  // Returns the job as `job list --start` does.
+  [[nodiscard]] nlohmann::ordered_json DocumentOf(const JobStatus& job) const;
 };
 
 // Selects jobs as the options of `job list` do.
@@ -74,6 +81,7 @@ class MasterView {
 
   Status Refresh();
   Status RefreshJobs(std::vector<JobStatus>* live);
+  void AskWhatIsForetold(const std::vector<JobStatus>& live);
   Status FeedJob(const JobStatus& job);
   Status ReadJournal(JobId job);
   Status Feed(std::optional<JobId> only);
@@ -87,6 +95,9 @@ class MasterView {
   std::optional<Micros> refreshed_, nodes_refreshed_;
   std::map<JobId, JobStatus> jobs_;  // all that the master remembers
   bool jobs_known_ = false;
+  std::vector<job::Foretold> foretold_;
+  bool foretelling_ = false;  // it is being asked for
+  std::optional<Micros> foretold_at_;
 
   std::mutex attempts_mutex_;
   std::list<KnownAttempts> attempts_;  // the last used first
@@ -97,6 +108,8 @@ class MasterView {
   // Each job as it was when its journal was last read, and when that was.
   std::map<JobId, std::pair<JobStatus, Micros>> read_;
   std::size_t left_out_ = 0;
+
+  std::jthread foreteller_;  // last, since it uses the rest
 };
 
 }  // namespace millrace::ui

@@ -40,12 +40,23 @@ export const percent = (fraction) => `${Math.floor(Math.min(1, Math.max(0, fract
 /** The part of the whole job that is done; maps, copies and reduces have equal weights. @param {any} job */
 export const done = (job) => job.reduces.total === 0 ? job.maps.fraction : (job.maps.fraction + job.copy_fraction + job.reduces.fraction) / 3;
 
+/** Why a live job has no more slots, or what it waits for besides slots. @param {any} job */
+export const why = (job) => job.waits[0]?.reason ?? job.reason;
+
 /** When the job will probably start or end, where the master says so. @param {any} job @param {"start"|"end"} which */
 export function foretold(job, which) {
   const time = job.foretold?.[which];
   if (!time || time.at == null) return "";
   const interval = time.intervals.find((one) => one.percent === 90);
   return instant(time.at) + (interval ? ` (${instant(interval.from_at)} to ${instant(interval.to_at)})` : "");
+}
+
+/** What is behind a statement: what its interval follows from and how often such ones have held, or why there is none. @param {any} time */
+export function behind(time) {
+  if (!time) return "";
+  if (time.at == null) return time.why ?? "";
+  if (!time.intervals.some((one) => one.percent === 90)) return `how sure this is, is not known yet: so far ${count(time.records, "such statement")} put to the test`;
+  return `meant to hold in 90% of cases; it follows from ${count(time.records, "earlier statement")}${time.elsewhere > 0 ? `, ${time.elsewhere} of them under another scheduler` : ""}${time.stated > 0 ? `; of the last ${time.stated} such intervals ${time.held} held` : ""}`;
 }
 
 /** The colour of a job is the same in every view. @param {number} job @param {number} [light] */

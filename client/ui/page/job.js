@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One job: how far it is, why it waits, where its time went, which nodes and reduces are slow, its attempts and their logs.
 import {html, useEffect, useState} from "./preact.js";
-import {bytes, count, done, duration, foretold, instant, percent} from "./format.js";
+import {behind, bytes, count, done, duration, foretold, instant, percent} from "./format.js";
 import {Bar, Dot, Histogram, Parts, Pending, Section, State, Table} from "./pieces.js";
 import {Stream, Sums, useStream} from "./stream.js";
 import {load, now, useDocument} from "./source.js";
@@ -13,12 +13,14 @@ function Facts({job}) {
     ["Owner, pool", `${job.owner || "nobody"}, ${job.pool || job.owner || "–"}`], ["Priority", job.priority], ["Submitted", instant(job.submitted_at)],
     ["First task", job.first_launched_at === null ? "not yet" : `${instant(job.first_launched_at)}, after ${duration(job.first_launched_at - job.submitted_at)}`],
     ...(job.ended_at === null ? [] : [["Ended", `${instant(job.ended_at)}, after ${duration(job.ended_at - job.submitted_at)}`]]),
-    ...(foretold(job, "start") ? [["Likely starts", foretold(job, "start")]] : []), ...(foretold(job, "end") ? [["Likely ends", foretold(job, "end")]] : []),
+    ...[["start", "Likely starts"], ["end", "Likely ends"]].filter(([which]) => job.foretold?.[which]).map(([which, term]) =>
+      [term, html`${foretold(job, which) || "unknown"}<span class="small faint">${behind(job.foretold[which])}</span>`]),
+    ...(job.after?.length > 0 ? [["After", html`${job.after.map((other, i) => html`${i > 0 ? ", " : ""}<a href=${`#/job/${other}`}>job ${other}</a>`)}${job.even_if_failed ? ", however they end" : ""}`]] : []),
     ...(job.deadline_at === null ? [] : [["Deadline", instant(job.deadline_at)]]),
     ["Maps", slots(job.maps)], ["Reduces", job.reduces.total === 0 ? "none" : slots(job.reduces)],
     ["Input", bytes(job.input_bytes)], ["Read, shuffled, written", `${bytes(job.bytes_read)}, ${bytes(job.bytes_shuffled)}, ${bytes(job.bytes_written)}`],
     ["Maps at their data", `${job.maps_launched.node} on the node, ${job.maps_launched.rack} in its rack, ${job.maps_launched.datacenter + job.maps_launched.off} elsewhere`],
-    ["Attempts", [[job.failed_attempts, "failed"], [job.killed_attempts, "killed"], [job.preempted_attempts, "preempted"], [job.speculative_attempts, "second"]].filter(([n]) => n > 0).map(([n, text]) => `${n} ${text}`).join(", ") || "none failed"],
+    ["Attempts", [[job.failed_attempts, "failed"], [job.killed_attempts, "killed"], [job.preempted_attempts, "preempted"], [job.speculative_attempts, "speculative"]].filter(([n]) => n > 0).map(([n, text]) => `${n} ${text}`).join(", ") || "none failed"],
     ["Output", job.output || "–"],
   ];
   return html`<dl class="facts">${facts.map(([term, text]) => html`<div><dt>${term}</dt><dd>${text}</dd></div>`)}</dl>`;
@@ -119,7 +121,7 @@ export function Job({number}) {
     <${Section} id="job" title=${html`<${Dot} job=${number}/>Job ${number} <span class="name">${one.name}</span>`} note=${html`<${State} state=${one.state}/>`}>
       ${live ? html`<${Bar} fraction=${done(one)} job=${number} label=${`job ${number}`}/>` : ""}
       ${live && one.reduces.total > 0 ? html`<p class="faint">maps ${percent(one.maps.fraction)}, copy ${percent(one.copy_fraction)}, reduces ${percent(one.reduces.fraction)}</p>` : ""}
-      ${one.reason ? html`<p class="failure">${one.reason}</p>` : ""}
+      ${one.reason ? html`<p class=${live ? "because" : "failure"} id="reason">${live ? one.reason[0].toUpperCase() + one.reason.slice(1) : one.reason}</p>` : ""}
       ${one.waits.map((wait) => html`<p class="because">${wait.kind === "permit" ? "Compute permits" : `${wait.kind === "map" ? "Map" : "Reduce"} slots`}: ${wait.reason}</p>`)}
       <${Facts} job=${one}/><//>
     ${summary.value === null ? html`<${Section} id="time" title="Where its time went"><${Pending} of=${one.first_launched_at === null ? {value: null, failure: "Nothing of it has run yet."} : summary}/><//>` : html`

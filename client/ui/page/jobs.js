@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs as a table: live ones, or those of the history.
 import {html, useState} from "./preact.js";
-import {done, duration, foretold, instant} from "./format.js";
+import {done, duration, foretold, instant, why} from "./format.js";
 import {Bar, Dot, State, Table} from "./pieces.js";
 import {now} from "./source.js";
 
@@ -14,7 +14,7 @@ const likely = (job) => [foretold(job, "start") && `starts ${foretold(job, "star
 export function Jobs({jobs, ended}) {
   const [shown, show] = useState(ended ? Infinity : kAtFirst);
   const foretells = !ended && jobs.some((job) => likely(job) !== "");
-  return html`<${Table} label="Jobs" stack head=${["Job", "Name", ["Owner", "extra"], ["Pool", "extra"], "State", ended ? "Took" : "Done", ...(ended ? ["Ended"] : ["Ran"]), ...(foretells ? ["Likely"] : []), ended ? "Why" : "Why it has no more slots"]}>
+  return html`<${Table} label="Jobs" stack head=${["Job", "Name", ["Owner", "extra"], ["Pool", "extra"], "State", ended ? "Took" : "Done", ...(ended ? ["Ended"] : ["Ran"]), ...(foretells ? ["Likely"] : []), ended ? "Why" : "Why it has no more"]}>
     ${jobs.slice(0, shown).map((job) => html`<tr key=${job.job}>
       <td><a href=${`#/job/${job.job}`}><${Dot} job=${job.job}/>${job.job}</a></td>
       <td class="name">${job.name}</td><td class="extra">${job.owner}</td><td class="extra">${job.pool || job.owner}</td>
@@ -22,7 +22,7 @@ export function Jobs({jobs, ended}) {
       <td class=${ended ? "time" : "done"}>${ended ? duration(job.ended_at - job.submitted_at) : html`<${Bar} fraction=${done(job)} job=${job.job} label=${`job ${job.job}`}/>`}</td>
       <td class="time">${ended ? instant(job.ended_at) : job.first_launched_at === null ? "–" : duration(Math.max(0, now() - job.first_launched_at))}</td>
       ${foretells ? html`<td class="time">${likely(job)}</td>` : ""}
-      <td class="why">${ended ? job.reason : job.waits[0]?.reason ?? ""}</td></tr>`)}
+      <td class="why">${ended ? job.reason : why(job)}</td></tr>`)}
   <//>
   ${jobs.length > shown ? html`<p><button onClick=${() => show(shown + kMore)}>${jobs.length - shown} more jobs</button></p>` : ""}`;
 }

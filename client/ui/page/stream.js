@@ -198,7 +198,7 @@ function paintSums(context, {width, height, busy, row, scale, job}) {
   const most = busy.nodes.reduce((all, node) => { for (let i = 0; i < parts; i++) all = Math.max(all, sum(node, i)); return all; }, 1);
   busy.nodes.forEach((node, n) => {
     context.fillStyle = text;
-    if (n % Math.ceil(12 / row) === 0) context.fillText(`node ${node.node}`, 2, n * row + row / 2, kLeft - 8);
+    if (n % Math.ceil(12 / row) === 0) context.fillText(`node ${node.node}`, 2, Math.max(6, n * row + row / 2), kLeft - 8);
     for (let i = 0; i < parts; i++) {
       const full = sum(node, i) / most;
       if (full <= 0) continue;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the cluster in a line of words, and what is wrong with it.
 import {html} from "./preact.js";
-import {count, duration} from "./format.js";
+import {count, duration, why} from "./format.js";
 
 /** @param {{cluster: any, jobs: any[]|null}} props */
 export function Words({cluster, jobs}) {
   const slots = cluster.slots, all = slots.maps + slots.reduces, busy = slots.maps_running + slots.reduces_running;
-  const waiting = (jobs ?? []).filter((job) => job.waits.length > 0).sort((a, b) => (a.state === "waiting" ? 0 : 1) - (b.state === "waiting" ? 0 : 1));
+  const waiting = (jobs ?? []).filter((job) => why(job)).sort((a, b) => (a.state === "waiting" ? 0 : 1) - (b.state === "waiting" ? 0 : 1));
   const idle = cluster.jobs.running + cluster.jobs.waiting === 0;
   return html`<p class="words" id="words">
     <strong>${busy} of ${count(all, "slot")} busy</strong>${idle ? "; no jobs" : html`; ${count(cluster.jobs.running, "job")} ${cluster.jobs.running === 1 ? "runs" : "run"}${cluster.jobs.waiting > 0 ? `, ${count(cluster.jobs.waiting, "waits", "wait")}` : ""}`}${
-    waiting.length === 0 ? "." : html`. ${waiting.slice(0, 2).map((job) => html`<span class="because"><a href=${`#/job/${job.job}`}>job ${job.job}</a>: ${job.waits[0].reason}. </span>`)}${
-    waiting.length > 2 ? html`<span class="faint">${count(waiting.length - 2, "other")} could use more slots, too.</span>` : ""}`}
+    waiting.length === 0 ? "." : html`. ${waiting.slice(0, 2).map((job) => html`<span class="because"><a href=${`#/job/${job.job}`}>job ${job.job}</a>: ${why(job)}. </span>`)}${
+    waiting.length > 2 ? html`<span class="faint">${count(waiting.length - 2, "other")} wait or could use more slots, too.</span>` : ""}`}
   </p>`;
 }
 
