@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -D "FILES=/=page.html;/page.js=page/page.js" -D OUTPUT=page_files.cc -P EmbedFiles.cmake
+# cmake -D "FILES=/=page.html;/page.js=page/page.js" -D OUTPUT=FILE -P EmbedFiles.cmake
 # Writes the files, each behind the path under which a browser asks for it, as the C++ constant of client/ui/page_files.h.
 cmake_minimum_required(VERSION 3.25)
 set(types_html "text/html; charset=utf-8")

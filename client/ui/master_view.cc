@@ -45,7 +45,9 @@ Json Snapshot::DocumentOf(const JobStatus& job) const {
 
 Result<std::shared_ptr<const Snapshot>> MasterView::Latest() {
   const std::lock_guard lock(mutex_);
-  if (!refreshed_ || now_() - *refreshed_ >= kPollEvery) {
+  const std::size_t live = failure_.ok() && snapshot_ ? snapshot_->live.size() : 0;
+  const Micros pause = std::max(kPollEvery, static_cast<Micros>(live) * kPollEveryPerJob);
+  if (!refreshed_ || now_() - *refreshed_ >= pause) {
     failure_ = Refresh();
     refreshed_ = now_();
     if (!failure_.ok()) jobs_known_ = false;  // another master may come, which knows others

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MasterView: what the master says, for all tabs of the page together. It asks for the state of the cluster at most
-// once a second, and for nothing while nobody asks it. Each answer is kept for the time that the next one costs the
-// master. When jobs will probably start and end is asked for beside the rest, since the master may take seconds to say
-// it. Calls block. Thread rule: any thread.
+// once a second, more rarely if more than 500 jobs are live, and for nothing while nobody asks it. Each answer is kept
+// for the time that the next one costs the master. When jobs will probably start and end is asked for beside the rest,
+// since the master may take seconds to say it. Calls block. Thread rule: any thread.
 #pragma once
 
 #include <functional>
@@ -49,12 +49,13 @@ struct JobQuery {
 
 class MasterView {
  public:
-  static constexpr Micros kPollEvery = 1 * kSecond;
+  static constexpr Micros kPollEvery = 1 * kSecond, kPollEveryPerJob = 2'000;
 
   // `now` returns the time of a clock that only goes forward. Requires: `files` outlives this object.
   MasterView(dfs::DfsClient& files, std::function<Micros()> now) : files_(files), now_(std::move(now)) {}
 
-  // Returns the state, at most kPollEvery old, or the failure of the last attempt, as old.
+  // Returns the state, at most kPollEvery old (or kPollEveryPerJob for each live job), or the failure of the last
+  // attempt, as old.
   [[nodiscard]] Result<std::shared_ptr<const Snapshot>> Latest();
   // Returns jobs in the order of their submission, each with its waits.
   [[nodiscard]] Result<std::vector<JobStatus>> Jobs(const JobQuery& query);

@@ -305,5 +305,32 @@ class EventsTest(unittest.TestCase):
             events.close()
 
 
+class LiveJobsTest(unittest.TestCase):
+    def test_what_is_foretold_and_what_holds_a_job(self):
+        with Cluster(workers=1) as cluster, Ui(cluster) as ui:
+            def sleep(name, *more):
+                said = cluster.run("run", "sleep", "-o", f"/out/{name}", "--detach", "--json", "-D", "input.maps=2", "-D", "sleep.map_time=600s", "--reducers", "0", *more)[0]
+                return json.loads(said)["job"]
+
+            gate, held = sleep("gate"), sleep("held", "--hold")
+            after = sleep("after", "--after", str(gate))
+            events = ui.events()
+            while any(job["foretold"] is None for job in ui.json("jobs?live") if job["job"] == gate) or len(ui.json("jobs?live")) < 3:
+                next(events)
+            said = json.loads(cluster.run("job", "status", str(gate), "--json")[0])["foretold"]
+            jobs = {job["job"]: job for job in ui.json("jobs?live")}
+            for ours in (jobs[gate]["foretold"], ui.json(f"jobs/{gate}")["foretold"]):
+                self.assertEqual((list(ours), list(ours["end"])), (list(said), list(said["end"])))
+                self.assertEqual(ours["end"]["why"], said["end"]["why"])
+            self.assertIn("held", jobs[held]["reason"])
+            self.assertEqual((jobs[held]["held"], jobs[held]["waits"]), (True, []))
+            self.assertIn(f"job{gate}", jobs[after]["reason"])
+            cluster.run("job", "kill", str(gate), str(held))  # and with the gate goes what would come after it
+            while ui.json("jobs?live"):
+                next(events)
+            self.assertEqual([job["foretold"] for job in ui.json("jobs")], [None] * 3)
+            events.close()
+
+
 if __name__ == "__main__":
     unittest.main()

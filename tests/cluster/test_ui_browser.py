@@ -28,7 +28,7 @@ class BrowserTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
-        self.browser = chromium.Browser(self.directory.name, width=1400)
+        self.browser = chromium.Browser(self.directory.name, width=1400, hosts="MAP evil.example 127.0.0.1")
         self.addCleanup(self.browser.close)
 
     def open(self, address):
@@ -99,6 +99,21 @@ class RealTest(BrowserTest):
             self.assert_clean("job")
             self.assertIn(EVIL, self.text())
 
+    def test_what_holds_a_job(self):
+        self.cluster.run("run", "sleep", "-o", "/gate", "--detach", "-D", "input.maps=9", "-D", "sleep.map_time=600s", "--reducers", "0")
+        self.cluster.run("run", "wordcount", "/in", "-o", "/held", "--detach", "--hold")
+        self.cluster.run("run", "wordcount", "/in", "-o", "/after", "--detach", "--after", "3")
+        with Ui(self.cluster) as ui:
+            self.open(ui.address)
+            self.wait("document.querySelector('#jobs').innerText.includes('it is held by')", "held")
+            self.wait("document.querySelector('#jobs').innerText.includes('waits for job3 to end')", "after")
+            self.go("#/job/5")
+            self.wait("document.querySelector('#reason').innerText.includes('job3')", "the reason")
+            self.wait("document.querySelector('.facts a').innerText === 'job 3'", "a way to the other job")
+            self.go("#/job/3")
+            self.wait("document.querySelector('.facts').innerText.includes('Likely ends')", "what is foretold")
+            self.assert_clean("jobs that wait")
+
     def test_a_job_comes_and_the_master_goes(self):
         with Ui(self.cluster) as ui:
             self.open(ui.address)
@@ -153,12 +168,24 @@ class RealTest(BrowserTest):
               let inside = "";
               try { inside = frame.contentDocument?.body?.innerText ?? ""; } catch { }
               results.push(["frame", "", inside]);
-              const form = document.createElement("form");
-              form.method = "POST"; form.action = at + "/api/v1/jobs/1"; form.target = "sink";
-              document.body.append(form);
               done(results);
             }"""
 
+        stranger_port = self.serve_stranger()
+        with Ui(self.cluster) as ui:
+            self.open(ui.address)
+            self.wait_for("#words")  # the browser has the cookie now
+            for stranger in ("127.0.0.1", "localhost", "evil.example"):
+                self.open(f"http://{stranger}:{stranger_port}/")
+                results = self.browser.wait(tries, f"http://127.0.0.1:{ui.port}")
+                self.assertEqual(len(results), 5, results)
+                for name, _, got in results:
+                    self.assertEqual(got, "", (stranger, name))
+            self.open(f"http://127.0.0.1:{ui.port}/?token={ui.token}")
+            self.wait_for("#words")  # the user is still in
+
+    def serve_stranger(self):
+        """An empty page at another port of this machine. Returns the port."""
         class Page(http.server.BaseHTTPRequestHandler):
             def log_message(self, *_):
                 pass
@@ -172,22 +199,52 @@ class RealTest(BrowserTest):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        try:
-            with Ui(self.cluster) as ui:
-                self.open(ui.address)
-                self.wait_for("#words")  # the browser has the cookie now
-                for stranger in ("127.0.0.1", "localhost"):
-                    self.open(f"http://{stranger}:{server.server_address[1]}/")
-                    results = self.browser.wait(tries, f"http://127.0.0.1:{ui.port}")
-                    self.assertEqual(len(results), 5, results)
-                    for name, _, got in results:
-                        self.assertEqual(got, "", (stranger, name))
-                self.open(f"http://127.0.0.1:{ui.port}/?token={ui.token}")
-                self.wait_for("#words")  # the user is still in
-        finally:
+
+        def end():
             server.shutdown()
             server.server_close()
             thread.join()
+        self.addCleanup(end)
+        return server.server_address[1]
+
+    def assert_stranger_sees_nothing(self, where, said=""):
+        self.wait("document.readyState === 'complete' && document.title !== 'stranger'", where)
+        text = self.browser.run("return document.documentElement.outerHTML")
+        self.assertNotIn(self.cluster.id, text, where)
+        self.assertNotIn("slots", text, where)
+        self.assertIn(said, text, where)
+
+    def test_a_strangers_name_and_forms(self):
+        stranger_port = self.serve_stranger()
+        with Ui(self.cluster) as ui:
+            self.open(ui.address)
+            self.wait_for("#words")
+            for path in ("/", "/api/v1/cluster", f"/?token={ui.token}"):  # the stranger's name leads to this machine now
+                self.open(f"http://evil.example:{ui.port}{path}")
+                self.assert_stranger_sees_nothing(f"DNS rebinding, {path}", "Not for you")
+            for stranger in ("127.0.0.1", "evil.example"):
+                for method, path in (("POST", "/"), ("POST", "/api/v1/jobs/1"), ("GET", "/api/v1/cluster"), ("GET", "/api/v1/files")):
+                    self.open(f"http://{stranger}:{stranger_port}/")
+                    self.browser.run("""const form = document.createElement("form"); form.method = arguments[0]; form.action = arguments[1];
+                        form.innerHTML = '<input name="path" value="/">'; document.body.append(form); form.submit();""", method, f"http://127.0.0.1:{ui.port}{path}")
+                    self.assert_stranger_sees_nothing(f"a form of {stranger}, {method} {path}")
+            self.open(f"http://127.0.0.1:{ui.port}/")
+            self.wait_for("#words")  # the user is still in
+
+    def test_a_stolen_address(self):
+        with Ui(self.cluster) as ui:
+            self.open(ui.address)
+            self.wait_for("#words")
+            with tempfile.TemporaryDirectory() as directory:
+                thief = chromium.Browser(directory)
+                self.browser, user = thief, self.browser
+                try:
+                    for address, said in ((ui.address, "has been used"), (f"http://127.0.0.1:{ui.port}/", "Open the address"), (f"http://127.0.0.1:{ui.port}/api/v1/cluster", "Open the address")):
+                        self.open(address)
+                        self.assert_stranger_sees_nothing(address, said)
+                finally:
+                    thief.close()
+                    self.browser = user
 
 
 class LargeTest(BrowserTest):

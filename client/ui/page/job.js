@@ -113,7 +113,8 @@ function Counters({job}) {
 export function Job({number}) {
   const [counters, setCounters] = useState(false);
   const job = useDocument(`jobs/${number}`, 1), live = job.value !== null && job.value.ended_at === null;
-  const summary = useDocument(`jobs/${number}/summary`, live ? 2 : 10);
+  const begun = job.value !== null && job.value.first_launched_at !== null;
+  const summary = useDocument(begun ? `jobs/${number}/summary` : null, live ? 2 : 10);
   const stream = useStream(summary.value === null ? null : `job=${number}&limit=20000`, live)  // which is large;
   if (job.value === null) return html`<${Section} id="job" title=${`Job ${number}`}><${Pending} of=${job}/><//>`;
   const one = job.value;

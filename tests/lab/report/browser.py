@@ -22,8 +22,8 @@ def missing():
 
 
 class Browser:
-    def __init__(self, directory, width=1280, height=900):
-        """`directory` takes what the browser writes."""
+    def __init__(self, directory, width=1280, height=900, hosts=""):
+        """`directory` takes what the browser writes. `hosts` says where names lead, as "MAP one.example 127.0.0.1"."""
         environment = {**os.environ, "HOME": directory, "TMPDIR": directory}
         self.driver = subprocess.Popen([shutil.which("chromedriver"), "--port=0", "--log-level=SEVERE"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                        text=True, env=environment)
@@ -32,7 +32,7 @@ class Browser:
             self.at = f"http://127.0.0.1:{self.port()}"
             options = {"binary": shutil.which("chromium"), "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                        "--disable-background-networking", "--no-first-run", "--hide-scrollbars", "--force-device-scale-factor=1", f"--window-size={width},{height}",
-                       f"--user-data-dir={directory}/profile"]}
+                       f"--host-resolver-rules={hosts}", f"--user-data-dir={directory}/profile"]}
             answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options,
                                                                                       "goog:loggingPrefs": {"browser": "ALL"}, "timeouts": {"script": 60000}}}})
             self.session = answer["sessionId"]
