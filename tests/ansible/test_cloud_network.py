@@ -353,6 +353,11 @@ class CloudNetworkTest(unittest.TestCase):
         self.play(millrace_nodes=nodes)
         last = self.tags(self.instances()["demo-far-4"])
         self.assertEqual((last["millrace-market"], last["millrace-type"], last["millrace-zone"]), ("on-demand", "m6g.xlarge", "eu-central-1b"))
+        # A run that was killed has left a launch template of a machine that is there by now.
+        self.ec2.create_launch_template(LaunchTemplateName="millrace-demo-far-2-1", LaunchTemplateData={"ImageId": AMD}, TagSpecifications=[
+            {"ResourceType": "launch-template", "Tags": [{"Key": "millrace-cluster", "Value": "demo"}]}])
+        self.assertEqual(playbooks.changed(self.play(millrace_nodes=nodes)), 1)
+        self.assertEqual(self.ec2.describe_launch_templates()["LaunchTemplates"], [])
         self.again(millrace_nodes=nodes)
         self.down(millrace_nodes=nodes)
 

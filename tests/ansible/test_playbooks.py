@@ -214,6 +214,50 @@ class PlaybooksTest(unittest.TestCase):
                 self.assertEqual(said == "", expected == "", said)
                 self.assertIn(expected, said)
 
+    def test_what_a_killed_run_has_left_is_removed(self):
+        """On every host, not on the master alone."""
+        place = tempfile.mkdtemp(dir=self.tmp.name)
+        authority = os.path.join(place, "authority")
+        words = self.inventory("file", millrace_authority=authority, millrace_package="/millrace_0.1.0_amd64.deb")
+        kept = [f"{authority}/ca.pem", f"{place}/cache/millrace_0.1.0_amd64.deb", f"{self.tmp.name}/.ansible/tmp/ansible-tmp-1-2-4/.source.ini"]
+        left = [f"{place}/memory-one/authority.tar", f"{place}/memory-two/authority.tar", f"{authority}.packing/authority.tar", f"{place}/cache/.ansible_tmp0key.pem",
+                f"{self.tmp.name}/.ansible/tmp/ansible-tmp-1-2-3/.source.pem"]
+        for path in kept + left:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("half")
+        book = os.path.join(place, "play.yml")
+        with open(book, "w", encoding="utf-8") as f:
+            json.dump([{"hosts": "all", "gather_facts": False, "roles": ["settings"], "tasks": [
+                {"ansible.builtin.include_role": {"name": "certificates", "tasks_from": "remove_leftovers.yml"}}]}], f)
+        variables = {"certificates_place": place + "/memory-{{ inventory_hostname }}", "millrace_cache": place + "/cache"}
+
+        def play(*more):
+            done = self.run_tool(playbooks.tool("ansible-playbook"), *words, book, "-e", json.dumps(variables), *more)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            return playbooks.changed(done.stdout)
+
+        self.assertGreater(play("--check"), 0)
+        self.assertEqual([path for path in kept + left if not os.path.exists(path)], [])
+        self.assertGreater(play(), 0)
+        self.assertEqual([path for path in kept + left if os.path.exists(path)], kept)
+        self.assertEqual(sorted(os.listdir(place)), ["authority", "cache", "play.yml"])
+        self.assertEqual(play(), 0)
+        # A new authority that never took the place of the old one has keys, too.
+        os.mkdir(authority + ".new")
+        self.assertEqual(self.refusals({"one": {"vars": {"millrace_authority": authority}}}, "certificates", "check_authority.yml"), {"one": ""})
+        self.assertEqual((os.path.exists(authority), os.path.exists(authority + ".new")), (True, False))
+
+    def test_temporary_paths_are_known(self):
+        """Whatever is made in a temporary directory is removed by the next run: a path that is new here takes a task that does so."""
+        found = set()
+        for path in glob.glob(os.path.join(playbooks.COLLECTION, "[pr]*", "**", "*"), recursive=True):
+            if os.path.isfile(path) and path.endswith((".yml", ".j2", ".py")):
+                with open(path, encoding="utf-8") as f:
+                    found |= set(re.findall(r"(?<![\w}])/(?:run|tmp|var/tmp|dev/shm)(?:/[^\s\"'\],]*(?: archive }})?)?", f.read()))
+        # Those of certificates/tasks/remove_leftovers.yml and master/tasks/remove_packed_backups.yml.
+        self.assertEqual(found, {"/run/millrace-ca", "/var/tmp", "/var/tmp/{{ archive }}"})
+
     def test_an_authority_beside_the_inventory_is_not_overlooked(self):
         words = self.inventory("file")
         earlier = words[1].removesuffix(".yml") + ".authority"
