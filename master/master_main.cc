@@ -17,6 +17,7 @@
 #include "base/cluster_id.h"
 #include "base/console/arguments.h"
 #include "base/daemon/health_pages.h"
+#include "base/daemon/http_client.h"
 #include "base/daemon/limits.h"
 #include "base/daemon/metrics.h"
 #include "base/daemon/service_manager.h"
@@ -40,7 +41,9 @@
 #include "master/control/master_config.h"
 #include "master/control/metered_log.h"
 #include "master/master_metrics.h"
+#include "master/otlp.h"
 #include "master/service/master_service.h"
+#include "master/trace_export.h"
 
 namespace millrace::master {
 namespace {
@@ -161,6 +164,16 @@ std::uint64_t SpareBytes(const MasterConfig& config) {
   return bytes < kLeast ? 0 : bytes;
 }
 
+EndedJob TraceOf(Control& control, const JobRecord& record) {
+  EndedJob job{.cluster = control.identity().cluster, .record = record, .attempts = {}, .hosts = {}};
+  if (auto attempts = control.jobs().Attempts(record.id); attempts.ok()) job.attempts = *std::move(attempts);
+  for (const AttemptRecord& attempt : job.attempts) {
+    if (const NodeRecord* node = control.nodes().Find(attempt.node))
+      job.hosts.emplace(attempt.node, node->facts.name.empty() ? node->facts.host : node->facts.name);
+  }
+  return job;
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
@@ -237,6 +250,13 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                             std::move(copy_problem),
                                             EndsOf(credentials),
                                             &background}));
+  std::unique_ptr<TraceExport> traces;
+  if (!config.trace_collector.empty()) {
+    const Result<http::Origin> collector = http::ParseOrigin(config.trace_collector);
+    if (!collector.ok()) return collector.status().Within("trace.collector");
+    traces = std::make_unique<TraceExport>(*collector, log);
+    control->steps().OnEnded([&control, &traces](const JobRecord& record) { traces->Take(TraceOf(*control, record)); });
+  }
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

@@ -28,10 +28,10 @@ constexpr unsigned kVersion11 = 11;
 class Exchanging {
  public:
   Exchanging(const Origin& origin, const Request& request, Micros patience) : stream_(io_) {
-    request_ = {wire::string_to_verb(request.method), request.target, kVersion11};
+    request_ = {wire::string_to_verb(request.method), request.target, kVersion11, request.body};
     request_.set(wire::field::host, origin.port == "80" ? origin.host : origin.host + ":" + origin.port);
     for (const auto& [name, value] : request.headers) request_.set(name, value);
-    if (request_.method() == wire::verb::put) request_.content_length(0);
+    if (request_.method() == wire::verb::put || request_.method() == wire::verb::post) request_.prepare_payload();
     request_.keep_alive(false);
     parser_.body_limit(kMostBody);
     parser_.skip(request_.method() == wire::verb::head);
@@ -73,7 +73,7 @@ class Exchanging {
 
   asio::io_context io_{1};
   beast::tcp_stream stream_;
-  wire::request<wire::empty_body> request_;
+  wire::request<wire::string_body> request_;
   beast::flat_buffer buffer_;
   wire::response_parser<wire::string_body> parser_;
   error_code error_;

@@ -21,7 +21,7 @@ struct Origin {
 // Returns the parts of the URL, or kInvalid unless it is an http URL without a path.
 [[nodiscard]] Result<Origin> ParseOrigin(const std::string& url);
 
-// Sends the request, whose method is GET, HEAD or PUT, and returns the answer, whatever its status is. Returns
+// Sends the request, whose method is GET, HEAD, PUT or POST, and returns the answer, whatever its status is. Returns
 // kUnavailable if there is no connection or the answer makes no sense, and kTimeout if the answer has not come within
 // `patience`.
 [[nodiscard]] Result<Answer> Exchange(const Origin& origin, const Request& request, Micros patience);

@@ -32,6 +32,7 @@ struct Request {
   std::string method = "GET";
   std::string target = "/";
   Headers headers = {};
+  std::string body = {};  // of those that are sent (http_client.h); the server takes none
 
   // Returns the value of the header, whatever the case of its name; the first one if there are several, and empty if
   // there is none.

@@ -71,6 +71,7 @@ constexpr std::string_view kShown[] = {
     "tls.ca",
     "tls.certificate",
     "tls.key",
+    "trace.collector",
     "worker.bind",
     "worker.block_directories",
     "worker.copy_connections",

@@ -87,6 +87,10 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
            "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   set.Text("metrics.listen", &config->metrics_listen, "",
            "HOST:PORT of an HTTP server with /metrics for Prometheus, or a PORT of 127.0.0.1; empty: none");
+  set.Text(
+      "trace.collector", &config->trace_collector, "",
+      "http://HOST:PORT of a collector of OpenTelemetry (OTLP over HTTP), which gets the trace of each job that has "
+      "ended; empty: none");
   tls::DeclareTlsOptions(set, &config->tls);
   set.Text("access.file", &config->access_file, "",
            "TOML file with administrators, groups, and who may use which pool; read again when it changes; in force "

@@ -25,6 +25,7 @@ struct MasterConfig {
   std::string scheduler_file;
   LogOptions log;
   std::string health_listen, metrics_listen;
+  std::string trace_collector;  // an http origin; empty: none
   tls::TlsFiles tls;
   std::string access_file;
   std::string audit_log;

@@ -72,7 +72,10 @@ void Steps::TellEnded(kj::Promise<void> committed, std::set<JobId> ended) {
   tasks_.add(committed.then([this, jobs = std::move(ended)]() {
     for (const JobId job : jobs) {
       ending_.erase(job);
-      if (const JobRecord* record = jobs_.FindRecord(job)) log_->info("{}", EndLine(*record));
+      if (const JobRecord* record = jobs_.FindRecord(job)) {
+        log_->info("{}", EndLine(*record));
+        if (on_ended_) on_ended_(*record);
+      }
       watchers_.Ended(job);
     }
   }));

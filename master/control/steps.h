@@ -13,6 +13,7 @@
 #include <kj/timer.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -68,6 +69,8 @@ class Steps {
   // Resolves when an answer made after `step` may be sent, that is, when that step and all before it are on disk. Does
   // not resolve if they never will be. Rejects with kBusy if they wait for room on the master's disk.
   [[nodiscard]] kj::Promise<void> Shown(std::uint64_t step);
+  // Has `ended` called for each job that ends, once that is on disk.
+  void OnEnded(std::function<void(const JobRecord&)> ended) { on_ended_ = std::move(ended); }
   // Resolves when the job's end, if it has ended, is on disk.
   [[nodiscard]] kj::Promise<void> EndKept(JobId job);
 
@@ -87,6 +90,7 @@ class Steps {
   Dispatcher& dispatcher_;
   kj::TaskSet& tasks_;
   const Log log_;
+  std::function<void(const JobRecord&)> on_ended_;
   std::uint64_t ids_on_disk_ = 0;      // the disk records all ids below as taken
   std::uint64_t numbers_on_disk_ = 0;  // the disk records all job numbers below as taken
   std::set<JobId> ending_;             // ended jobs whose end is not on disk yet

@@ -2,12 +2,15 @@
 """millrace job trace: the trace of a real job against its history and its list of attempts."""
 
 import collections
+import http.server
 import json
 import os
+import queue
 import re
+import threading
 import unittest
 
-from cluster import Cluster
+from cluster import LIMIT_SECONDS, Cluster, await_line
 
 FAST = ["master.heartbeat=200ms", "master.startup_grace=1s"]
 
@@ -78,6 +81,63 @@ class TraceTest(unittest.TestCase):
             self.assertEqual(json.load(f), self.trace)
         os.remove(path)
         self.assertRegex(self.cluster.run("job", "trace", "99", status=1)[1].decode(), re.compile("99"))
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    """Takes what is posted, after it has refused as often as it is told."""
+
+    def do_POST(self):  # noqa: N802  (the name is the library's)
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        refused = self.server.refusals > 0
+        self.server.refusals -= refused
+        self.send_response(503 if refused else 200)
+        self.end_headers()
+        if not refused:
+            self.server.taken.put((self.path, self.headers["Content-Type"], body))
+
+    def log_message(self, *_):
+        pass
+
+
+class ExportTest(unittest.TestCase):
+    def setUp(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+        self.server.refusals, self.server.taken = 0, queue.Queue()
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+
+    def start(self, port):
+        cluster = Cluster(workers=2, settings=[*FAST, f"trace.collector=http://127.0.0.1:{port}"])
+        cluster.__enter__()
+        self.addCleanup(cluster.__exit__, None, None, None)
+        return cluster
+
+    def test_the_collector_gets_the_trace_of_a_job_that_has_ended(self):
+        cluster = self.start(self.server.server_port)
+        self.server.refusals = 1
+        cluster.run("run", "sleep", "-o", "/out", "--reducers", "1", "-D", "input.maps=4", "-D", "sleep.map_time=10ms", "-D", "sleep.reduce_time=10ms", "--name", "a nap")
+        path, kind, body = self.server.taken.get(timeout=LIMIT_SECONDS)
+        self.assertEqual((path, kind), ("/v1/traces", "application/json"))
+        spans = body["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        job = json.loads(cluster.run("job", "status", "--json", "1")[0])
+        self.assertEqual(spans[0]["name"], "a nap")
+        for field, at in (("startTimeUnixNano", "submitted_at"), ("endTimeUnixNano", "ended_at")):
+            self.assertEqual(int(spans[0][field]) // 1000, round(job[at] * 1e6))
+        attempts = {task["attempt"]: task for task in json.loads(cluster.run("job", "tasks", "--json", "1")[0])}
+        told = {attribute["value"]["stringValue"]: span for span in spans[1:] for attribute in span["attributes"] if attribute["key"] == "millrace.attempt"}
+        self.assertEqual(set(told), set(attempts))
+        for name, span in told.items():
+            self.assertEqual(int(span["startTimeUnixNano"]) // 1000, round(attempts[name]["launched_at"] * 1e6))
+            self.assertEqual((span["traceId"], span["parentSpanId"]), (spans[0]["traceId"], spans[0]["spanId"]))
+
+    def test_without_its_collector_the_master_does_what_it_does(self):
+        self.server.shutdown()
+        self.server.server_close()
+        cluster = self.start(self.server.server_port)
+        cluster.run("run", "sleep", "-o", "/out", "-D", "input.maps=1", "-D", "sleep.map_time=10ms")
+        await_line(cluster.path("master.log"), b"the trace of job1 was not sent")
+        self.assertEqual(cluster.stop_master(), 0)
 
 
 if __name__ == "__main__":
