@@ -135,7 +135,7 @@ Json ToJson(const UsageReport& report) {
   Json json{{"by", kUsageByNames[static_cast<std::size_t>(report.by)]},
             {"since_at", console::Seconds(report.period.since)},
             {"until_at", console::Seconds(report.period.until)},
-            {"known_since_at", console::InstantOrNull(report.known_since)},
+            {"known_since_at", console::Seconds(report.known_since)},
             {"forgotten", report.forgotten == 0 ? Json() : Json(report.forgotten)},
             {"rows", Json::array()}};
   for (const UsageRow& row : report.rows) json["rows"].push_back(RowJson(row));

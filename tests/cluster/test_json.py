@@ -53,6 +53,8 @@ ELSEWHERE = {
     ("`millrace job history`", "at", "null"),
     # A job is lost by a restore: tests/cluster/test_backups.py.
     ("A job", "submitted_at", "null"),
+    # A master that remembers few jobs: tests/cluster/test_chains.py.
+    ("`millrace usage`", "forgotten", "value"),
     # Comparisons of live runs that were simulated as well: tests/cluster/test_simulated_beside.py.
     ("`millrace compare WORKLOAD`", "simulated", "value"),
 }

@@ -110,6 +110,14 @@ class MetricsTest(unittest.TestCase):
                         if listed is not None:
                             self.assertEqual(set(labels[label]), set(listed), name)
 
+    def test_a_job_that_is_held_does_not_count_as_waiting(self):
+        before = self.value(read(self.page("master")), "millrace_jobs_ended_total", result="killed")
+        job = self.cluster.run("run", "wordcount", "/in", "-o", "/held", "--hold", "--detach")[0].split()[-1].decode()
+        families = self.until("master", lambda now: self.value(now, "millrace_jobs", state="held") == 1)
+        self.assertEqual(self.value(families, "millrace_jobs", state="waiting"), 0)
+        self.cluster.run("job", "kill", job)
+        self.until("master", lambda now: self.value(now, "millrace_jobs", state="held") == 0 and self.value(now, "millrace_jobs_ended_total", result="killed") == before + 1)
+
     def test_the_master_counts(self):
         families = self.until("master", lambda now: self.value(now, "millrace_nodes", state="live") == 2 and self.value(now, "millrace_jobs_ended_total", result="succeeded") >= 1)
         status = json.loads(self.cluster.run("cluster", "status", "--json")[0])
