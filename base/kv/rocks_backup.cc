@@ -308,7 +308,12 @@ Result<BackupFacts> RestoreRocksStore(const std::string& backup, const std::stri
   const std::string aside = directory + ".restoring";
   MILLRACE_TRY(RemoveTree(aside));
   MILLRACE_TRY(MakeDirectories(aside));
-  MILLRACE_ASSIGN(BackupFacts facts, RestoreFiles(backup, aside));
+  Result<BackupFacts> restored = RestoreFiles(backup, aside);
+  if (!restored.ok()) {
+    (void)RemoveTree(aside);  // the failure to tell of is that of the backup
+    return restored.status();
+  }
+  BackupFacts facts = *std::move(restored);
   std::uint64_t noted = 0;
   {
     MILLRACE_ASSIGN(const std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), aside));

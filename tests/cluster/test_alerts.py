@@ -85,9 +85,8 @@ class AlertsTest(unittest.TestCase):
         cluster.run("fs", "put", "-", "/in", input=b"some words of a file\n" * 1000)
         cluster.run("run", "wordcount", "/in", "-o", "/out")
         well = self.until(cluster, "master", r'millrace_nodes\{state="live"\} 2', r'millrace_jobs_ended_total\{result="succeeded"\} 1')
-        worker = self.page(cluster, "worker0")
-        risky = {"MillraceRisk"}  # a replication of 1
-        self.assertLessEqual(self.fire(cluster, series(well, "master"), series(worker, "worker")), risky)
+        worker = self.until(cluster, "worker0", "millrace_worker_registered 1")
+        self.assertEqual(self.fire(cluster, series(well, "master"), series(worker, "worker")), set())
         for n in cluster.workers:
             cluster.kill_worker(n)
         lost = self.until(cluster, "master", r'millrace_nodes\{state="lost"\} 2', r'millrace_notices\{code="missing-blocks",level="fault"\} 1')
@@ -102,6 +101,8 @@ class AlertsTest(unittest.TestCase):
         cluster = self.start(workers=2, settings=["dfs.replication=2", "master.backup_age=1s"])
         cluster.run("fs", "put", "-", "/in", input=b"some words of a file\n" * 1000)
         cluster.kill_worker(1)
+        single = self.until(cluster, "master", r'millrace_notices\{code="single-replica",level="risk"\} 1')
+        self.assertIn("MillraceRisk", self.fire(cluster, series(single, "master")))
         cluster.start_worker(1, settings=["worker.reserved_bytes=1TiB"])
         cluster.kill_worker(0)
         cluster.start_worker(0, settings=["worker.reserved_bytes=1TiB"])
@@ -109,16 +110,16 @@ class AlertsTest(unittest.TestCase):
         self.assertLessEqual({"MillraceNodeFull", "MillraceDisksFilling", "MillraceBackupOld"}, self.fire(cluster, series(full, "master")))
 
     def no_job_moves(self):
-        cluster = self.start(workers=2, settings=["dfs.replication=1"])
-        cluster.run("node", "maintenance", "1", "--for", "1h")
-        cluster.run("node", "maintenance", "2", "--for", "1h")
+        cluster = self.start(workers=1, settings=["dfs.replication=1"])
+        cluster.run("run", "sleep", "-o", "/first", "-D", "input.maps=1", "-D", "sleep.map_time=1ms")  # stores its executable
+        cluster.run("node", "maintenance", "1", "--for", "1h", "--force")
         cluster.run("run", "sleep", "-o", "/out", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "--detach")
         waiting = self.until(cluster, "master", r'millrace_jobs\{state="waiting"\} 1')
         self.assertLessEqual({"MillraceJobsWait"}, self.fire(cluster, series(waiting, "master")))
         cluster.run("node", "maintenance", "--end", "1")
         stuck = self.until(cluster, "master", r'millrace_jobs\{state="running"\} 1')
         self.assertIn("MillraceJobsStuck", self.fire(cluster, series(stuck, "master")))
-        cluster.run("job", "kill", "1")
+        cluster.run("job", "kill", "2")
         cluster.run("run", "sleep", "-o", "/held", "-D", "input.maps=1", "-D", "sleep.map_time=1s", "--detach", "--hold")
         page = self.until(cluster, "master", r'millrace_jobs\{state="held"\} 1', r'millrace_jobs\{state="running"\} 0')
         self.assertFalse({"MillraceJobsWait", "MillraceJobsStuck"} & self.fire(cluster, series(page, "master")), "a job that is held wants no slot")
