@@ -19,7 +19,7 @@ constexpr Micros kNodesEvery = 5 * kSecond;
 constexpr Micros kJournalEvery = 5 * kSecond;  // of a live job that seems to stand still
 // The master plays the jobs forward to foretell, which takes longer the more tasks they have.
 constexpr Micros kForetellEvery = 5 * kSecond;
-constexpr std::size_t kTasksForetoldASecond = 1'000;
+constexpr std::size_t kTasksForetoldASecond = 500;
 constexpr std::size_t kMostEndedAtOnce = 100;  // jobs of which the end is asked for one by one
 constexpr std::size_t kMostKnownAttempts = 4;  // jobs
 constexpr std::size_t kMostDrawn = 200'000;    // attempts in the timeline
