@@ -17,6 +17,7 @@
 #include "client/local/local_command.h"
 #include "client/support/support_command.h"
 #include "client/top/top_command.h"
+#include "client/ui/export.h"
 #include "client/ui/ui_command.h"
 #include "lab/advise/advise_command.h"
 #include "lab/command/compare_command.h"
@@ -91,6 +92,7 @@ int Main(int argc, char** argv) {
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},
       {"usage", "what jobs used of the cluster, by user, pool, day or name", millrace::usage::UsageCommand, {}},
+      {"job export", "the page of a job as one file, for a browser anywhere", millrace::ui::ExportCommand, {}},
       {"ui", "the page of the cluster, on this machine and with your rights", millrace::ui::UiCommand, {}},
       {"support", "pack what somebody needs who is to help, without secrets", millrace::support::SupportCommand, {}},
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},

@@ -83,9 +83,18 @@ Result<Words> ReadLeadingOptions(const Words& words, Invocation* invocation) {
 }  // namespace
 
 std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
+  constexpr std::string_view kOfJobs = "job ";
+  std::vector<Verb> of_jobs = JobVerbs(), others;
+  for (const Verb& verb : more) {
+    if (verb.name.starts_with(kOfJobs)) {
+      of_jobs.push_back({verb.name.substr(kOfJobs.size()), verb.one_line, verb.run, verb.below});
+    } else {
+      others.push_back(verb);
+    }
+  }
   std::vector<Verb> verbs{
       {"run", "run a job over files of the cluster", RunCommand, {}},
-      Branch("job", "list, wait for, kill and inspect jobs", JobVerbs()),
+      Branch("job", "list, wait for, kill and inspect jobs", of_jobs),
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
       Branch("cluster", "show the state of the whole cluster", ClusterVerbs()),
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
@@ -94,7 +103,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       {"whoami", "show who the master takes you for, and what you may do", WhoAmICommand, {}},
   };
   for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);
-  verbs.insert(verbs.end(), more.begin(), more.end());
+  verbs.insert(verbs.end(), others.begin(), others.end());
   verbs.push_back(
       {"completion",
        "print a script that completes commands in bash, zsh or fish",

@@ -14,7 +14,7 @@ namespace millrace::cli {
 
 // Runs the command line. `words` is the command line without the program's name. The master and the wait of `defaults`
 // are used unless --master and --wait are given. `more` holds verbs from other parts of the program (the daemons and
-// `local`). If a Printer of the console fails to write, the command fails.
+// `local`); one named "job X" is a verb X of `job`. If a Printer of the console fails to write, the command fails.
 [[nodiscard]] int RunCli(const Invocation& defaults, const Words& words, const std::vector<Verb>& more);
 
 // Returns all verbs, in the order of --help.

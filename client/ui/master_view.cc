@@ -2,6 +2,7 @@
 #include "client/ui/master_view.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ranges>
 #include <utility>
 
@@ -36,6 +37,11 @@ std::string ArrayOf(const List& list, const ToJson& to_json) {
 std::size_t TasksOf(const JobStatus& job) { return std::size_t{job.maps.total} + job.reduces.total; }
 
 }  // namespace
+
+Micros Monotonic() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 Json Snapshot::DocumentOf(const JobStatus& job) const {
   Json json = cli::WithWaits(job, waits);

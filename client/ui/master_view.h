@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MasterView: what the master says, for all tabs of the page together. It asks for the state of the cluster at most
-// once a second, more rarely if more than 500 jobs are live, and for nothing while nobody asks it. Each answer is kept
+// once a second, more rarely if more than some 300 jobs are live, and for nothing while nobody asks it. Each answer is kept
 // for the time that the next one costs the master. When jobs will probably start and end is asked for beside the rest,
 // since the master may take seconds to say it. Calls block. Thread rule: any thread.
 #pragma once
@@ -47,9 +47,12 @@ struct JobQuery {
   std::uint64_t last = 0;    // only this many, the newest; 0: all
 };
 
+// Returns the time of a clock of this machine that only goes forward.
+[[nodiscard]] Micros Monotonic();
+
 class MasterView {
  public:
-  static constexpr Micros kPollEvery = 1 * kSecond, kPollEveryPerJob = 2'000;
+  static constexpr Micros kPollEvery = 1 * kSecond, kPollEveryPerJob = 3'000;
 
   // `now` returns the time of a clock that only goes forward. Requires: `files` outlives this object.
   MasterView(dfs::DfsClient& files, std::function<Micros()> now) : files_(files), now_(std::move(now)) {}

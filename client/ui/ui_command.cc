@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -32,11 +31,6 @@ using cli::kWrongUsage;
 
 // How long a call to a master that is away goes on; the page says meanwhile that it is.
 constexpr Micros kCallTimeout = 4 * kSecond;
-
-Micros Monotonic() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // A file that sends a browser to the address. The words of a command are seen by everybody on the machine, so the
 // address, with its token, is not among them.

@@ -4,7 +4,7 @@ import {html, useEffect, useState} from "./preact.js";
 import {behind, bytes, count, done, duration, foretold, instant, percent} from "./format.js";
 import {Bar, Dot, Histogram, Parts, Pending, Section, State, Table} from "./pieces.js";
 import {Stream, Sums, useStream} from "./stream.js";
-import {load, now, useDocument} from "./source.js";
+import {kept, load, now, useDocument} from "./source.js";
 
 /** @param {{job: any}} props */
 function Facts({job}) {
@@ -84,7 +84,7 @@ const kPage = 100;
 /** @param {{job: any}} props */
 function Attempts({job}) {
   const [choice, choose] = useState({state: "", kind: "", sort: "took", offset: 0}), [logs, setLogs] = useState("");
-  const live = job.ended_at === null;
+  const live = job.ended_at === null && !kept;
   const list = useDocument(`jobs/${job.job}/tasks?limit=${kPage}&offset=${choice.offset}&sort=${choice.sort}${choice.state ? `&state=${choice.state}` : ""}${choice.kind ? `&kind=${choice.kind}` : ""}`, live ? 2 : -1);
   const total = Number(list.headers?.get("Millrace-Total") ?? 0);
   const set = (key) => (event) => choose({...choice, offset: 0, [key]: event.target.value});
@@ -97,6 +97,7 @@ function Attempts({job}) {
     ${list.value === null ? html`<${Pending} of=${list}/>` : html`<${Table} label="Attempts" stack head=${["Attempt", "State", "Node", ["Host", "extra"], "Took", ["Begun", "extra"], "Why", "Logs"]}>
       ${list.value.map((one) => html`<tr key=${one.attempt}><td>${one.attempt.split(".").slice(1).join(".")}</td><td><${State} state=${one.state}/></td><td>${one.node}</td><td class="extra">${one.host}</td>
         <td>${duration((one.ended_at ?? now()) - one.launched_at)}</td><td class="extra time">${instant(one.launched_at)}</td><td class="why">${one.reason}</td><td><button class="link" onClick=${() => setLogs(one.attempt)} aria-label=${`Logs of ${one.attempt}`}>logs</button></td></tr>`)}<//>
+    ${kept && kept.totals[`jobs/${job.job}/tasks`] > kept.documents[`jobs/${job.job}/tasks`].length ? html`<p class="faint">This file has the ${kept.documents[`jobs/${job.job}/tasks`].length.toLocaleString("en")} attempts that took longest, of ${kept.totals[`jobs/${job.job}/tasks`].toLocaleString("en")}.</p>` : ""}
     <p class="turn"><button disabled=${choice.offset === 0} onClick=${() => choose({...choice, offset: Math.max(0, choice.offset - kPage)})}>previous page</button>
       <button disabled=${choice.offset + kPage >= total} onClick=${() => choose({...choice, offset: choice.offset + kPage})}>next page</button>
       <span class="faint">${total === 0 ? "none" : `${choice.offset + 1} to ${Math.min(total, choice.offset + kPage)} of ${total.toLocaleString("en")}`}</span></p>`}`;
@@ -112,10 +113,10 @@ function Counters({job}) {
 /** @param {{number: number}} props */
 export function Job({number}) {
   const [counters, setCounters] = useState(false);
-  const job = useDocument(`jobs/${number}`, 1), live = job.value !== null && job.value.ended_at === null;
+  const job = useDocument(`jobs/${number}`, 1), live = job.value !== null && job.value.ended_at === null, follows = live && !kept;
   const begun = job.value !== null && job.value.first_launched_at !== null;
-  const summary = useDocument(begun ? `jobs/${number}/summary` : null, live ? 2 : 10);
-  const stream = useStream(summary.value === null ? null : `job=${number}&limit=20000`, live)  // which is large;
+  const summary = useDocument(begun ? `jobs/${number}/summary` : null, follows ? 2 : kept ? -1 : 10);
+  const stream = useStream(summary.value === null ? null : `job=${number}&limit=20000`, follows);  // which is large
   if (job.value === null) return html`<${Section} id="job" title=${`Job ${number}`}><${Pending} of=${job}/><//>`;
   const one = job.value;
   return html`
@@ -127,7 +128,7 @@ export function Job({number}) {
       <${Facts} job=${one}/><//>
     ${summary.value === null ? html`<${Section} id="time" title="Where its time went"><${Pending} of=${one.first_launched_at === null ? {value: null, failure: "Nothing of it has run yet."} : summary}/><//>` : html`
     <${Section} id="time" title="Where its time went"><${Where} summary=${summary.value} job=${one}/><//>
-    <${Section} id="stream" title="Its tasks over time">${stream.attempts === null ? html`<${Pending} of=${{value: null, failure: stream.failure}}/>` : stream.busy ? html`<${Sums} stream=${stream} job=${number}/>` : html`<${Stream} stream=${stream} span=${0} live=${live} until=${one.ended_at}/>`}<//>
+    <${Section} id="stream" title="Its tasks over time">${stream.attempts === null ? html`<${Pending} of=${{value: null, failure: stream.failure}}/>` : stream.busy ? html`<${Sums} stream=${stream} job=${number}/>` : html`<${Stream} stream=${stream} span=${0} live=${follows} until=${one.ended_at}/>`}<//>
     <${Section} id="durations" title="How long its tasks took"><div class="side">
       <${Kind} title="Maps" kind=${summary.value.maps}/><${Kind} title="Reduces" kind=${summary.value.reduces}/></div>
       <div class="side"><${Reduces} summary=${summary.value}/><div><h3>Nodes, the slowest first</h3><${SlowNodes} summary=${summary.value}/></div></div><//>`}

@@ -3,7 +3,7 @@
 import {html, render, useEffect, useState} from "./preact.js";
 import {count, duration, instant} from "./format.js";
 import {Pending, Section} from "./pieces.js";
-import {begin, link, useDocument, useLink} from "./source.js";
+import {begin, kept, link, useDocument, useLink} from "./source.js";
 import {Facts, Notices, Words} from "./words.js";
 import {ClusterStream} from "./stream.js";
 import {Decisions} from "./decisions.js";
@@ -83,5 +83,15 @@ function Page() {
     <main id="main" tabindex="-1" class=${link.reachable && link.proxy ? "" : "old"}><${View} hash=${hash} cluster=${cluster}/></main>`;
 }
 
-render(html`<${Page}/>`, document.getElementById("page"));
-begin();
+/** A job by itself, as a file. */
+function KeptPage() {
+  useEffect(() => {
+    document.title = `Job ${kept.job} · Millrace`;
+    document.documentElement.dataset.drawn = String(Math.round(performance.now()));
+  }, []);
+  return html`<header class="top"><span class="mark">Millrace</span><span class="facts-of-cluster faint">as it was ${instant(kept.now_at)}</span></header>
+    <main id="main"><${Job} number=${kept.job}/></main>`;
+}
+
+render(kept ? html`<${KeptPage}/>` : html`<${Page}/>`, document.getElementById("page"));
+if (!kept) begin();

@@ -13,8 +13,26 @@ export class Refusal extends Error {
   constructor(status, why) { super(why); this.status = status; }
 }
 
+// ---- a job as a file ----
+
+/** What a file of `millrace job export` has in it; null where the page is served. @type {{job: number, now_at: number, documents: Record<string, any>, totals: Record<string, number>}|null} */
+export const kept = JSON.parse(document.getElementById("kept")?.textContent ?? "null");
+
+/** A document of the file, as the server would give it. @param {string} path */
+function loadKept(path) {
+  const tasks = /^(jobs\/\d+\/tasks)\?(.*)$/.exec(path);
+  const value = kept.documents[tasks ? tasks[1] : path];
+  if (value === undefined) throw new Refusal(404, path.includes("/logs/") ? "The logs are not in this file: `millrace job logs` has them." : "This file does not have it.");
+  if (!tasks) return {tag: null, value, headers: new Headers()};
+  const of = new URLSearchParams(tasks[2]), offset = Number(of.get("offset")), attempt = (one) => one.attempt.split(".").slice(1);
+  let list = value.filter((one) => (!of.get("state") || one.state === of.get("state")) && (!of.get("kind") || attempt(one)[0] === of.get("kind")));
+  if (of.get("sort") !== "took") list = [...list].sort((a, b) => a.launched_at - b.launched_at);
+  return {tag: null, value: list.slice(offset, offset + Number(of.get("limit"))), headers: new Headers({"Millrace-Total": String(list.length)})};
+}
+
 /** @param {string} path of a document, below /api/v1/ */
 export async function load(path) {
+  if (kept) return loadKept(path);
   const before = known.get(path);
   const answer = await fetch("/api/v1/" + path, {headers: before?.tag ? {"If-None-Match": before.tag} : {}, cache: "no-store"});
   if (answer.status === 304 && before) return before;
@@ -79,7 +97,7 @@ export function begin() {
 }
 
 /** The master's time, in seconds since 1970. */
-export const now = () => Date.now() / 1000 + link.skew_s;
+export const now = () => kept ? kept.now_at : Date.now() / 1000 + link.skew_s;
 
 /** Draws the component again with every event. */
 export function useLink() {

@@ -182,7 +182,8 @@ function paint(context, {width, height, from, to, layout, attempts, lane, names,
     context.fillRect(Math.round(x(at)), 0, 1, bottom);
     context.fillStyle = text;
     const date = new Date(at * 1000), pad = (n) => String(n).padStart(2, "0");
-    context.fillText(`${pad(date.getHours())}:${pad(date.getMinutes())}${step < 60 ? ":" + pad(date.getSeconds()) : ""}`, Math.round(x(at)) + 3, bottom + kAxis / 2 + 1);
+    const label = `${pad(date.getHours())}:${pad(date.getMinutes())}${step < 60 ? ":" + pad(date.getSeconds()) : ""}`;
+    if (x(at) + 3 + context.measureText(label).width <= width) context.fillText(label, Math.round(x(at)) + 3, bottom + kAxis / 2 + 1);
   }
 }
 
