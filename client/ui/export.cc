@@ -8,6 +8,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/local_place.h"
+#include "client/cli/foretold.h"
 #include "client/job_client/job_types.h"
 #include "client/ui/api.h"
 #include "client/ui/page_files.h"
@@ -87,6 +88,11 @@ Result<Json> KeptDocuments(MasterView& view, JobId job) {
     for (const auto& [header, value] : answer.headers) {
       if (header == "Millrace-Total") totals[name] = std::stoull(value);
     }
+  }
+  if (Json& status = documents[path]; status["ended_at"].is_null()) {
+    std::string problem;
+    MILLRACE_ASSIGN(const std::vector<job::Foretold> foretold, view.client().Foretell({job}, &problem));
+    status["foretold"] = cli::ForetoldOrNull(foretold, job);
   }
   MILLRACE_ASSIGN(const std::shared_ptr<const Snapshot> snapshot, view.Latest());
   return Json{{"job", job.value},

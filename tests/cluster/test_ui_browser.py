@@ -107,6 +107,11 @@ class RealTest(BrowserTest):
         self.cluster.run("run", "wordcount", "/in", "-o", "/held", "--detach", "--hold")
         held = os.path.join(self.directory.name, "held.html")
         self.cluster.run("job", "export", "3", "-o", held)
+        self.cluster.run("run", "sleep", "-o", "/live", "--detach", "-D", "input.maps=1", "-D", "sleep.map_time=600s", "--reducers", "0")
+        live = os.path.join(self.directory.name, "live.html")
+        while json.loads(self.cluster.run("job", "status", "4", "--json")[0])["foretold"] is None:
+            pass  # the master is asked again, and says it once it has played the jobs forward
+        self.cluster.run("job", "export", "4", "-o", live)
         tasks = json.loads(self.cluster.run("job", "tasks", "1", "--json")[0])
         self.cluster.kill_master()
         self.open("file://" + path)
@@ -126,6 +131,9 @@ class RealTest(BrowserTest):
         self.open("file://" + held)
         self.wait("document.querySelector('#reason').innerText.includes('held')", "why it waits")
         self.assert_clean("a held job as a file")
+        self.open("file://" + live)
+        self.wait("document.querySelector('.facts').innerText.includes('Likely ends')", "what is foretold")
+        self.assert_clean("a live job as a file")
 
     def test_what_holds_a_job(self):
         self.cluster.run("run", "sleep", "-o", "/gate", "--detach", "-D", "input.maps=9", "-D", "sleep.map_time=600s", "--reducers", "0")
