@@ -59,6 +59,8 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(self.browser.log(), [], where)
         self.assertIsNone(self.browser.run("return window.broken ?? null"), where)
         self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth - innerWidth"), 0, f"{where}: wider than the window")
+        cut = self.browser.run("return [...document.querySelectorAll('.stack')].filter((one) => one.parentElement.scrollWidth > one.parentElement.clientWidth + 1).map((one) => one.parentElement.ariaLabel)")
+        self.assertEqual(cut, [], f"{where}: tables whose rows are paragraphs where there is little room are cut")
 
 
 class RealTest(BrowserTest):
