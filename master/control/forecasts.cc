@@ -129,7 +129,8 @@ void Forecasts::Take(const std::shared_ptr<Work>& work) {
     std::vector<sched::Statement> stand;
     for (sched::Statement& statement : work->statements) {
       const sched::JobState* job = jobs_.cluster().FindJob(statement.job);
-      if (job == nullptr || !job->alive() || (statement.start && job->started)) continue;
+      if (job == nullptr || !job->alive() || job->on_hold || (statement.start && job->started)) continue;
+      if (statement.end.why == sched::Unforeseen::kHeld) continue;  // it was released since
       stand.push_back(std::move(statement));
     }
     jobs_.NoteStatements(stand, work->scheduler, work->facts);

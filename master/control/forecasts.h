@@ -50,10 +50,11 @@ class Forecasts {
   // Resolves when the statements are as new as they can be had: at once if they are younger than kPause or no play may
   // be made yet, and after kLongestWait at the latest.
   [[nodiscard]] kj::Promise<void> Fresh();
-  // Returns the last statement about the job; null if there is none.
+  // Returns the last statement about the job; null if there is none, as is so of a job that the engine does not have or
+  // that is on hold.
   [[nodiscard]] const sched::Statement* Find(JobId job) const;
-  // Returns all last statements, by job.
-  [[nodiscard]] const std::map<JobId, sched::Statement>& all() const { return statements_; }
+  // Returns the time of the master, as Statement::made has it.
+  [[nodiscard]] Micros Now() const { return clock_.Now(); }
   // Returns how often statements of this kind have held.
   [[nodiscard]] sched::OwnRecord Own(sched::Foretold what) const { return jobs_.forecaster().intervals().Own(what); }
   // Returns why no statements are made, as a clause; empty if they are.

@@ -311,6 +311,7 @@ Status JobTracker::HoldJob(JobId id, Hold by, Step* step) {
     return Invalid(ToText(id) + ": runs already, and a running job cannot be held; `millrace job priority " +
                    std::to_string(id.value) + " VERY_LOW` lets others go first");
   record.hold = std::max(record.hold, by);
+  forecaster_.Withdraw(id);
   step->batch.Put(JobKey(id), EncodeJob(record));
   step->changed.insert(id);
   return Status::Ok();

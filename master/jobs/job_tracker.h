@@ -15,7 +15,7 @@
 //
 // The history of programs (schedulers/history/job_history.h) is stored under "h/<program> <input type>", in the batch
 // that ends the job, and outlives the job. So are the records of statements about jobs
-// (schedulers/forecast/forecaster.h), under "f/<kind>/<place>". Thread rule: control thread.
+// (schedulers/forecast/forecaster.h), under "p/<kind>/<place>". Thread rule: control thread.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "dfs/wire/path.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
+#include "master/jobs/waiting_jobs.h"
 #include "master/service/after_commits.h"
 #include "master/service/service_support.h"
 
@@ -248,30 +250,34 @@ class JobServiceImpl : public wire::JobService::Server {
 
  private:
   void WriteForetold(ForetellContext& context) {
-    std::vector<const sched::Statement*> found;
-    const auto asked = context.getParams().getJobs();
-    if (asked.size() == 0) {
-      for (const auto& [job, statement] : master_.forecasts.all()) found.push_back(&statement);
-    }
-    for (const std::uint32_t job : asked) {
-      if (const sched::Statement* statement = master_.forecasts.Find(JobId{job})) found.push_back(statement);
-    }
-    std::erase_if(found, [&](const sched::Statement* statement) {
-      const sched::JobState* job = master_.jobs.cluster().FindJob(statement->job);
-      return job == nullptr || !job->alive();
+    std::vector<JobId> jobs;
+    for (const std::uint32_t job : context.getParams().getJobs()) jobs.push_back(JobId{job});
+    if (jobs.empty()) jobs = master_.jobs.JobsAfter(JobId{0}, std::numeric_limits<std::size_t>::max(), true);
+    std::erase_if(jobs, [this](JobId job) {
+      const JobRecord* record = master_.jobs.FindRecord(job);
+      return record == nullptr || record->outcome ||
+             (WhyItWaits(*record).empty() && master_.forecasts.Find(job) == nullptr);
     });
-    const std::size_t count = std::min(found.size(), kMostForetold);
+    const std::size_t count = std::min(jobs.size(), kMostForetold);
     auto out = context.getResults().initForetold(static_cast<unsigned>(count));
-    for (unsigned i = 0; i < count; ++i) {
-      const sched::Statement& statement = *found[i];
-      out[i].setJob(statement.job.value);
-      out[i].setMade(statement.made);
-      const bool waits = !master_.jobs.cluster().FindJob(statement.job)->started;
-      if (statement.start && waits) WriteSaid(*statement.start, statement.made, out[i].initStart());
-      WriteSaid(statement.end, statement.made, out[i].initEnd());
-    }
-    context.getResults().setMore(count < found.size());
+    for (unsigned i = 0; i < count; ++i) WriteForetoldOf(*master_.jobs.FindRecord(jobs[i]), out[i]);
+    context.getResults().setMore(count < jobs.size());
     context.getResults().setProblem(master_.forecasts.problem());
+  }
+
+  // Of a job that waits for others, or is held, nothing is known, whatever was said of it before it was held.
+  void WriteForetoldOf(const JobRecord& record, wire::Foretold::Builder out) {
+    out.setJob(record.id.value);
+    if (const std::string waits = WhyItWaits(record); !waits.empty()) {
+      const std::string why = (waits.starts_with("it ") ? "" : "it ") + waits;
+      out.setMade(master_.forecasts.Now());
+      out.initStart().setWhy(why);
+      return out.initEnd().setWhy(why);
+    }
+    const sched::Statement& statement = *master_.forecasts.Find(record.id);
+    out.setMade(statement.made);
+    if (statement.start && record.first_launch == 0) WriteSaid(*statement.start, statement.made, out.initStart());
+    WriteSaid(statement.end, statement.made, out.initEnd());
   }
 
   void WriteSaid(const sched::Said& said, Micros made, wire::ForetoldTime::Builder out) {

@@ -19,6 +19,12 @@ std::uint64_t ProgramOf(const std::map<JobId, JobFacts>& facts, JobId job) {
   return at == facts.end() ? 0 : at->second.program;
 }
 
+// No job ends before it starts, though the errors of both are learnt apart. A wider interval holds no less often.
+void PutAfter(const Spread& start, Spread* end) {
+  end->likely = std::max(end->likely, start.likely);
+  for (Interval& interval : end->intervals) interval.hi = std::max(interval.hi, end->likely);
+}
+
 }  // namespace
 
 std::vector<Statement> Forecaster::State(const Played& play, Micros made, std::string_view scheduler,
@@ -44,6 +50,8 @@ std::vector<Statement> Forecaster::State(const Played& play, Micros made, std::s
     statement.made = made;
     if (!job.started) statement.start = say(Foretold::kStart, job.start, job.why_no_start);
     statement.end = say(job.started ? Foretold::kEndOfRunning : Foretold::kEndOfWaiting, job.end, job.why_no_end);
+    if (statement.start && statement.start->at && statement.end.at)
+      PutAfter(statement.start->spread, &statement.end.spread);
   }
   return statements;
 }
@@ -109,6 +117,10 @@ std::vector<ForetoldRecord> Forecaster::Ended(const JobState& job) {
   }
   times_.Learn(job);
   return judged;
+}
+
+void Forecaster::Withdraw(JobId job) {
+  for (const Foretold what : kForetold) open_.erase({job, what});
 }
 
 void Forecaster::SchedulerChanged() {

@@ -49,14 +49,17 @@ struct JobFacts {
 
 class Forecaster {
  public:
-  // Returns statements about the jobs of a play that began at `made` under `scheduler`, in their order. `facts` has
-  // each of these jobs. Const, so that a copy can do it on another thread.
+  // Returns statements about the jobs of a play that began at `made` under `scheduler`, in their order: no job
+  // probably ends before it probably starts. `facts` has each of these jobs. Const, so that a copy can do it on another
+  // thread.
   [[nodiscard]] std::vector<Statement> State(const Played& play, Micros made, std::string_view scheduler,
                                              const std::map<JobId, JobFacts>& facts) const;
   // Takes statements note of, so that they may be judged. Statements of jobs for which Started or Ended was called
   // since they were made are left out where they no longer say anything. Requires: the jobs live.
   void Note(const std::vector<Statement>& statements, std::string_view scheduler,
             const std::map<JobId, JobFacts>& facts);
+  // The job is on hold. What was said of it assumed that it is not, and is not judged.
+  void Withdraw(JobId job);
   // The job's first task was launched. Returns what was judged.
   std::vector<ForetoldRecord> Started(JobId job, Micros at);
   // The job has ended. Returns what was judged. Requires: `job` has ended.

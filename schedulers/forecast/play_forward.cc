@@ -37,7 +37,6 @@ class Player {
   Player(Engine& engine, Micros now, const TaskTimes& times, const PlayBounds& bounds)
       : engine_(engine), state_(engine.state()), bounds_(bounds), begin_(now), now_(now) {
     for (const QueueKey& key : state_.LiveJobs()) Begin(key.job, times);
-    left_ = jobs_.size();
   }
 
   Played Run() {
@@ -77,6 +76,11 @@ class Player {
     job.answer.job = id;
     job.answer.started = state.started;
     if (state.started) job.answer.start = state.progress.started;
+    if (state.on_hold) {
+      job.answer.why_no_start = job.answer.why_no_end = Unforeseen::kHeld;
+      return;
+    }
+    ++left_;
     job.times = times.Of(state);
     job.output = state.map_output_bytes;
     for (const TaskKind kind : kTaskKinds) {
@@ -254,6 +258,10 @@ class Player {
     play.events = events_;
     for (auto& [id, job] : jobs_) {
       PlayedJob& answer = job.answer;
+      if (answer.why_no_end == Unforeseen::kHeld) {
+        play.jobs.push_back(answer);
+        continue;
+      }
       if (blind_) {
         if (!answer.started) answer.start = std::nullopt;
         answer.end = std::nullopt;
@@ -299,6 +307,8 @@ std::string_view InWords(Unforeseen why) {
       return "as things stand it gets no further";
     case Unforeseen::kTooFar:
       return "it is too far ahead";
+    case Unforeseen::kHeld:
+      return "it is held until it is released";
   }
   return "";
 }

@@ -16,6 +16,8 @@
 // to run on for as long as it is late, but at least for a tenth of its expected time. A map that has told its progress
 // is expected to go on as fast, the more so the further it is.
 //
+// A job that is on hold is not waited for: nothing is told of it, and the others go on as if it stayed so.
+//
 // If nothing says how long the tasks of a job take, the mean of all tasks of the kind stands for it, so that starts and
 // ends of other jobs are still told; without such a mean, none are.
 //
@@ -45,6 +47,7 @@ enum class Unforeseen : std::uint8_t {
   kBlind,          // nothing says how long the tasks of some job take, and no task of the kind has ended yet
   kStandsStill,    // the job gets no further in the play, whatever ends: it is held back, or lacks slots or room
   kTooFar,         // the play was stopped by a bound before
+  kHeld,           // the job is on hold (JobHeld), and nobody knows until when
 };
 // Returns the reason as a clause ("nothing is known of how long its tasks take"); "" for kNone.
 [[nodiscard]] std::string_view InWords(Unforeseen why);

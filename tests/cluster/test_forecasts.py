@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When jobs start and end: what is said before anything is known, after equal jobs have ended, and after a restart."""
+"""When jobs start and end: what is said before anything is known, after equal jobs have ended, of jobs that wait for somebody or something,
+and after the scheduler, a worker and the master have changed."""
 
 import json
 import re
@@ -15,7 +16,7 @@ EARLIER = 24
 class ForecastsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(workers=2, map_slots=1, reduce_slots=1, settings=["master.heartbeat=100ms", "master.scheduler=fifo"])
+        cls.cluster = Cluster(workers=2, map_slots=1, reduce_slots=1, settings=["master.heartbeat=100ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.scheduler=fifo"])
         cls.cluster.__enter__()
 
     @classmethod
@@ -67,8 +68,8 @@ class ForecastsTest(unittest.TestCase):
         status = self.told(after)
         said = status["foretold"]
         self.assertIsNotNone(said["start"]["at"])
-        self.assertGreater(said["start"]["at"], said["made_at"])
-        self.assertGreater(said["end"]["at"], said["start"]["at"])
+        self.assertGreaterEqual(said["start"]["at"], said["made_at"])
+        self.assertGreaterEqual(said["end"]["at"], said["start"]["at"])
         self.assertGreaterEqual(said["end"]["records"], 20)
         self.assertEqual([i["percent"] for i in said["end"]["intervals"]], [50, 80, 90])
         for interval in said["end"]["intervals"]:
@@ -85,6 +86,81 @@ class ForecastsTest(unittest.TestCase):
         said = self.told(again)["foretold"]
         self.assertGreaterEqual(said["end"]["records"], 20)
         self.cluster.run("job", "wait", again)
+
+    def until_told(self, job, said):
+        """Returns the first statement of the job for which `said` holds."""
+        until = time.monotonic() + LIMIT_SECONDS
+        told = None
+        while time.monotonic() < until:
+            told = self.status(job)["foretold"]
+            if told and said(told):
+                return told
+            time.sleep(0.05)
+        self.fail(f"at last this was said of job{job}: {told}")
+
+    def knows(self, told):
+        return told["start"] is not None and told["start"]["at"] is not None and told["end"]["at"] is not None
+
+    def test_jobs_that_wait_for_somebody_or_something(self):
+        known = self.sleep("known", 2, 100)
+        self.cluster.run("job", "wait", known)
+        blocker = self.sleep("blocker", 2, 3_600_000)
+        held = self.sleep("held", 1, 100)
+        self.until_told(held, self.knows)
+        self.cluster.run("job", "hold", held)
+        after = self.sleep("chained", 1, 100, "--after", blocker)
+        for job, why in ((held, f"it is held by its owner, until `millrace job release {held}`"), (after, f"it waits for job{blocker} to end")):
+            told = self.status(job)["foretold"]
+            for time_of in ("start", "end"):
+                self.assertIsNone(told[time_of]["at"])
+                self.assertEqual(told[time_of]["why"], why)
+                self.assertEqual(told[time_of]["intervals"], [])
+            self.assertIn(f"its start is unknown: {why}; its end is unknown: {why} (UTC)", self.run_text("job", "status", job))
+            listed = [j for j in json.loads(self.run_text("job", "list", "--start", "--live", "--json")) if j["job"] == int(job)]
+            self.assertEqual(listed[0]["foretold"]["start"]["why"], why)
+        self.cluster.run("job", "release", held)
+        told = self.until_told(held, self.knows)
+        self.assertGreaterEqual(told["start"]["at"], told["made_at"])
+        self.assertLessEqual(told["start"]["at"], told["end"]["at"])
+        self.cluster.run("job", "kill", blocker)
+        self.cluster.run("job", "wait", held)
+        # The job that was to follow the killed one fails, and nothing is said of it any more.
+        self.assertIsNone(self.until(after, lambda status: status["ended_at"])["foretold"])
+
+    def until(self, job, said):
+        while True:
+            status = self.status(job)
+            if said(status):
+                return status
+
+    def test_what_changes_in_between(self):
+        known = self.sleep("before", 2, 100)
+        self.cluster.run("job", "wait", known)
+        blockers = [self.sleep(f"block{i}", 1, 3_600_000) for i in range(2)]
+        waiting = self.sleep("waits", 1, 100)
+        made = self.until_told(waiting, self.knows)["made_at"]
+        for change in (self.set_scheduler, self.lose_worker, self.lose_master):
+            change()
+            made = self.until_told(waiting, lambda told: self.knows(told) and told["made_at"] > made)["made_at"]
+        for job in blockers:
+            self.cluster.run("job", "kill", job)
+        self.cluster.run("job", "wait", waiting)
+        # With a job on its way, and a question perhaps on its way to the other thread, the master stops as it should.
+        self.sleep("last", 4, 1000)
+        self.assertEqual(self.cluster.stop_master(), 0)
+        self.cluster.start_master()
+
+    def set_scheduler(self):
+        self.cluster.run("scheduler", "set", "fair")
+
+    def lose_worker(self):
+        self.cluster.kill_worker(1)
+        while len([n for n in json.loads(self.run_text("node", "list", "--json")) if n["state"] == "alive"]) > 1:
+            time.sleep(0.05)
+
+    def lose_master(self):
+        self.cluster.kill_master()
+        self.cluster.start_master()
 
 
 if __name__ == "__main__":

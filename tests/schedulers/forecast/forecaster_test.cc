@@ -60,6 +60,40 @@ TEST(Forecaster, JudgesTheFirstAndOneOfTheOthers) {
     EXPECT_NEAR(count, kJobs / (kStatements - 1), 5 * 28) << actual;  // 5 sigma
 }
 
+TEST(Forecaster, WhatWasSaidBeforeAHoldIsNotJudged) {
+  Forecaster forecaster;
+  Statement said = EndOf(1, 0, 60 * kSecond);
+  said.start = Said{10 * kSecond, Unforeseen::kNone, Foretold::kStart, {}};
+  forecaster.Note({said}, "fifo", {});
+  forecaster.Withdraw(JobId{1});
+  EXPECT_TRUE(forecaster.Started(JobId{1}, 3600 * kSecond).empty());
+  EXPECT_TRUE(forecaster.Ended(EndedAt(1, 3700 * kSecond)).empty());
+}
+
+TEST(Forecaster, NoJobLikelyEndsBeforeItLikelyStarts) {
+  Forecaster forecaster;
+  // Starts have come ten times later than was said, and ends of waiting jobs as was said.
+  for (int i = 0; i < 30; ++i) {
+    for (const Foretold what : {Foretold::kStart, Foretold::kEndOfWaiting}) {
+      ForetoldRecord record;
+      record.what = what;
+      record.predicted = 9 * kSecond;
+      record.actual = (what == Foretold::kStart ? 99 : 9) * kSecond;
+      record.scheduler = HashOf("fifo");
+      forecaster.intervals().Add(record);
+    }
+  }
+  Played play;
+  play.jobs.push_back({JobId{1}, false, 9 * kSecond, 10 * kSecond});
+  const std::vector<Statement> said = forecaster.State(play, 0, "fifo", {});
+  ASSERT_EQ(said.size(), 1U);
+  ASSERT_TRUE(said[0].start);
+  EXPECT_EQ(said[0].start->spread.likely, 99 * kSecond);
+  EXPECT_EQ(said[0].end.spread.likely, 99 * kSecond);
+  ASSERT_EQ(said[0].end.spread.intervals.size(), kLevels.size());
+  for (const Interval& interval : said[0].end.spread.intervals) EXPECT_GE(interval.hi, 99 * kSecond);
+}
+
 TEST(Forecaster, AFailedJobProvesNothing) {
   Forecaster forecaster;
   forecaster.Note({EndOf(1, 0, kSecond)}, "fifo", {});

@@ -105,6 +105,29 @@ TEST(PlayForward, SaysWhatItDoesNotKnow) {
   EXPECT_EQ(JobOf(later, 3).why_no_end, Unforeseen::kNothingLearnt);
 }
 
+TEST(PlayForward, NothingIsToldOfAJobOnHold) {
+  const auto engine = EngineOf("fifo");
+  Play(engine.get(), R"(
+    0 NodeJoined node=n1 maps=1
+    0 JobSubmitted job=job1 maps=1:
+    0 JobHeld job=job1
+    0 JobSubmitted job=job2 maps=1: map_time=10000000
+    0 decide
+  )");
+  const Played played = PlayFrom(*engine, 0);
+  EXPECT_EQ(JobOf(played, 1).start, std::nullopt);
+  EXPECT_EQ(JobOf(played, 1).end, std::nullopt);
+  EXPECT_EQ(JobOf(played, 1).why_no_start, Unforeseen::kHeld);
+  EXPECT_EQ(JobOf(played, 1).why_no_end, Unforeseen::kHeld);
+  EXPECT_EQ(JobOf(played, 2).end, 10 * kSecond) << "the unknown times of job1 say nothing against it";
+  Play(engine.get(), R"(
+    1000000 JobHeld job=job1 held=0
+    1000000 JobHeld job=job2
+    1000000 decide
+  )");
+  EXPECT_EQ(JobOf(PlayFrom(*engine, kSecond), 1).why_no_start, Unforeseen::kBlind) << "it is released";
+}
+
 TEST(PlayForward, AJobOfAPoolAtZeroIsUnknown) {
   Settings settings;
   settings.Named<PoolSettings>()["closed"].max_maps = 0;
