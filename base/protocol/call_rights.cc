@@ -197,6 +197,7 @@ CallRights::CallRights() {
       {"hold", kClient, Besides::kJob},
       {"release", kClient, Besides::kJob},
       {"foretell", kClient},
+      {"why", kClient},
   });
   // These two are served to the master. A worker or client speaks with no other peer (rpc::TcpDialer), so that nothing
   // else guards them.

@@ -525,6 +525,42 @@ interface JobService {
   foretell @14 (jobs :List(UInt32)) -> (foretold :List(Foretold), more :Bool, problem :Text);
   # Returns when the jobs, or all live ones if none are named, will probably start and end, as far as the answer holds. Of a job
   # that is missing nothing is said; `problem` says why if that is so of all.
+  why @15 (job :UInt32, under :List(Text)) -> (why :Why);
+  # Returns what is ahead of the job, and what would help it: each change is tried by playing the jobs forward. `under` are
+  # schedulers to try; if there are none, the master tries some.
+}
+
+struct Why {
+  made @0 :Int64;              # when the jobs were played forward, in microseconds since the epoch, as are all times here
+  problem @1 :Text;            # why nothing can be said; the rest is empty then
+  job @2 :PlayedJob;           # as things stand
+  ahead @3 :List(PlayedJob);   # the first jobs of which tasks run, or will be launched before the first one of this job
+  aheadCount @4 :UInt32;       # all of these jobs
+  tried @5 :List(TriedChange);
+}
+
+struct PlayedJob {
+  job @0 :UInt32;
+  start @1 :Int64;             # 0: unknown
+  end @2 :Int64;               # 0: unknown
+  whyNoStart @3 :Text;
+  whyNoEnd @4 :Text;
+}
+
+struct TriedChange {
+  kind @0 :Kind;
+  name @1 :Text;               # the priority, the pool or the scheduler
+  untried @2 :Text;            # why it was not tried; the rest is empty then
+  job @3 :PlayedJob;           # with the change
+  mapSlots @4 :UInt32;         # of a node that is added
+  reduceSlots @5 :UInt32;
+  later @6 :List(LaterJob);    # the first other jobs that end later with the change, the latest first
+  laterCount @7 :UInt32;       # all of these jobs
+  laterSum @8 :Int64;          # the times of all of these together
+  unknown @9 :UInt32;          # the other jobs of which it is not known
+
+  enum Kind { priority @0; pool @1; node @2; scheduler @3; }
+  struct LaterJob { job @0 :UInt32; by @1 :Int64; }
 }
 
 struct Foretold {

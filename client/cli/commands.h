@@ -41,6 +41,8 @@ namespace millrace::cli {
 [[nodiscard]] int RerunCommand(const Invocation& invocation, const Words& args);
 // `millrace job tasks` lists the attempts of a job: their ends, nodes and times.
 [[nodiscard]] int ListTasks(const Invocation& invocation, const Words& args);
+// `millrace job why` says what is ahead of a job and what would help it (job_why.h).
+[[nodiscard]] int WhyJob(const Invocation& invocation, const Words& args);
 // `millrace job trace` writes a job as a trace for Perfetto (job_trace.h).
 [[nodiscard]] int TraceJob(const Invocation& invocation, const Words& args);
 // `millrace master backup` makes a backup of a running master's database.

@@ -206,7 +206,7 @@ Words ValuesOf(const Invocation& invocation, const Place& place) {
   const std::string& option = place.option;
   const std::string& verb = place.command.front();
   const std::string below = place.command.size() > 1 ? place.command[1] : std::string();
-  if (option == "--scheduler" || option == "--in-force") return Schedulers(place.typed);
+  if (option == "--scheduler" || option == "--in-force" || option == "--under") return Schedulers(place.typed);
   if (option == "--priority") return {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
   if (option == "--state" && below == "tasks") return {"running", "succeeded", "failed", "killed", "lost", "preempted"};
   if (option == "--state") return {"waiting", "running", "succeeded", "failed", "killed", "lost"};

@@ -22,16 +22,6 @@ std::tm UtcOf(Micros time) {
   return parts;
 }
 
-std::string ClockTime(Micros time, Micros made) {
-  constexpr Micros kNear = 10 * kMinute, kDay = 24 * kHour;
-  const bool other_day = time / kDay != made / kDay;
-  const char* const format = other_day ? "%Y-%m-%d %H:%M" : time - made < kNear ? "%H:%M:%S" : "%H:%M";
-  const std::tm parts = UtcOf(time);
-  std::array<char, 40> text{};
-  (void)std::strftime(text.data(), text.size(), format, &parts);
-  return text.data();
-}
-
 const job::ForetoldTime::Interval* Shown(const job::ForetoldTime& time) {
   const auto at = std::ranges::find(time.intervals, kShownPercent, &job::ForetoldTime::Interval::percent);
   return at == time.intervals.end() || time.records == 0 ? nullptr : &*at;
@@ -76,6 +66,16 @@ Json TimeToJson(const job::ForetoldTime& time) {
 }
 
 }  // namespace
+
+std::string ClockTime(Micros time, Micros made) {
+  constexpr Micros kNear = 10 * kMinute, kDay = 24 * kHour;
+  const bool other_day = time / kDay != made / kDay;
+  const char* const format = other_day ? "%Y-%m-%d %H:%M" : time - made < kNear ? "%H:%M:%S" : "%H:%M";
+  const std::tm parts = UtcOf(time);
+  std::array<char, 40> text{};
+  (void)std::strftime(text.data(), text.size(), format, &parts);
+  return text.data();
+}
 
 std::string ForetoldText(const job::Foretold& foretold) {
   std::string text;

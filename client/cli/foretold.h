@@ -13,6 +13,9 @@
 
 namespace millrace::cli {
 
+// Returns a point in time in UTC: "14:02"; "14:02:10" if it is within ten minutes of `made`, and "2026-01-31 14:02" if
+// it is of another day.
+[[nodiscard]] std::string ClockTime(Micros time, Micros made);
 // Returns the sentence "likely starts 14:02 (13:58 to 14:11); likely done 14:20 (14:15 to 14:40)", with an "unknown"
 // and the reason where nothing is said. Times are UTC; a day is told if it is not that of the statement, and seconds if
 // the time is within ten minutes of the statement.

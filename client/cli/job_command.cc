@@ -275,6 +275,7 @@ std::vector<Verb> JobVerbs() {
   return {
       {"list", "the jobs that the master remembers", ListJobs, {}},
       {"status", "a job's progress", ShowJobStatus, {}},
+      {"why", "what is ahead of a job, and what would help it", WhyJob, {}},
       {"tasks", "a table of a job's attempts", ListTasks, {}},
       {"wait", "wait until a job has ended", Wait, {}},
       {"kill", "kill a job", Kill, {}},

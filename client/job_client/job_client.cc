@@ -477,6 +477,22 @@ Result<std::vector<Foretold>> JobClient::Foretell(const std::vector<JobId>& jobs
   return foretold;
 }
 
+Result<Why> JobClient::AskWhy(JobId job, const std::vector<std::string>& under) {
+  Why why;
+  MILLRACE_TRY(AskAboutJobs("ask what would help " + ToText(job), [&](JobService::Client service) {
+    auto call = service.whyRequest();
+    call.setJob(job.value);
+    auto names = call.initUnder(static_cast<unsigned>(under.size()));
+    for (unsigned i = 0; i < names.size(); ++i) names.set(i, under[i]);
+    return call.send().then([&why](capnp::Response<JobService::WhyResults>&& answer) { why = Read(answer.getWhy()); },
+                            [&why](kj::Exception&& e) {
+                              if (!rpc::IsUnknownCall(e)) kj::throwFatalException(kj::mv(e));
+                              why.problem = "this master is too old to try what would help";
+                            });
+  }));
+  return why;
+}
+
 Status JobClient::SetScheduler(const std::string& name) {
   return Ask("set the scheduler", [&](Master::Client master) {
     auto call = master.setSchedulerRequest();

@@ -92,6 +92,10 @@ class JobClient {
   // empty otherwise.
   Result<std::vector<Foretold>> Foretell(const std::vector<JobId>& jobs, std::string* problem);
 
+  // Returns what is ahead of the job and what would help it, tried under these schedulers or, if none are named, under
+  // some that the master chooses. A master that is too old for it is a problem of the answer.
+  Result<job::Why> AskWhy(JobId job, const std::vector<std::string>& under);
+
  private:
   Result<std::vector<SchedulerView::Wait>> ExplainWaits(const std::vector<JobId>& jobs);
   struct HistoryPage {

@@ -226,4 +226,39 @@ struct Foretold {
   ForetoldTime end;
 };
 
+// When a job starts and ends if the jobs are played forward.
+struct PlayedJob {
+  JobId job;
+  std::optional<Micros> start, end;      // since the epoch; nothing: unknown
+  std::string why_no_start, why_no_end;  // why it is unknown
+};
+
+// A change that was tried for a job.
+struct TriedChange {
+  enum class Kind : std::uint8_t { kPriority, kPool, kNode, kScheduler };
+  struct Later {
+    JobId job;
+    Micros by = 0;
+  };
+  Kind kind = Kind::kNode;
+  std::string name;                               // the priority, the pool or the scheduler
+  std::string untried;                            // why it was not tried; the rest means nothing then
+  PlayedJob job;                                  // with the change
+  std::uint32_t map_slots = 0, reduce_slots = 0;  // of a node that is added
+  std::vector<Later> later;                       // the first other jobs that end later, the latest first
+  std::uint32_t later_count = 0;                  // all of these jobs
+  Micros later_sum = 0;                           // the times of all of these together
+  std::uint32_t unknown = 0;                      // the other jobs of which it is not known
+};
+
+// What is ahead of a job, and what would help it.
+struct Why {
+  Micros made = 0;                // when the jobs were played forward, since the epoch
+  std::string problem;            // why nothing can be said; the rest means nothing then
+  PlayedJob job;                  // as things stand
+  std::vector<PlayedJob> ahead;   // the first jobs of which tasks run, or are launched before the first one of this job
+  std::uint32_t ahead_count = 0;  // all of these jobs
+  std::vector<TriedChange> tried;
+};
+
 }  // namespace millrace::job

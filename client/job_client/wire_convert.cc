@@ -167,6 +167,51 @@ Foretold Read(master::wire::Foretold::Reader in) {
   return out;
 }
 
+namespace {
+
+PlayedJob ReadPlayed(master::wire::PlayedJob::Reader in) {
+  PlayedJob out;
+  out.job = JobId{in.getJob()};
+  if (in.getStart() != 0) out.start = in.getStart();
+  if (in.getEnd() != 0) out.end = in.getEnd();
+  out.why_no_start = in.getWhyNoStart();
+  out.why_no_end = in.getWhyNoEnd();
+  return out;
+}
+
+TriedChange ReadTried(master::wire::TriedChange::Reader in) {
+  using enum TriedChange::Kind;
+  using Wire = master::wire::TriedChange::Kind;
+  TriedChange out;
+  out.kind = in.getKind() == Wire::PRIORITY ? kPriority
+             : in.getKind() == Wire::POOL   ? kPool
+             : in.getKind() == Wire::NODE   ? kNode
+                                            : kScheduler;
+  out.name = in.getName();
+  out.untried = in.getUntried();
+  out.job = ReadPlayed(in.getJob());
+  out.map_slots = in.getMapSlots();
+  out.reduce_slots = in.getReduceSlots();
+  for (const auto later : in.getLater()) out.later.push_back({JobId{later.getJob()}, later.getBy()});
+  out.later_count = in.getLaterCount();
+  out.later_sum = in.getLaterSum();
+  out.unknown = in.getUnknown();
+  return out;
+}
+
+}  // namespace
+
+Why Read(master::wire::Why::Reader in) {
+  Why out;
+  out.made = in.getMade();
+  out.problem = in.getProblem();
+  out.job = ReadPlayed(in.getJob());
+  for (const auto ahead : in.getAhead()) out.ahead.push_back(ReadPlayed(ahead));
+  out.ahead_count = in.getAheadCount();
+  for (const auto tried : in.getTried()) out.tried.push_back(ReadTried(tried));
+  return out;
+}
+
 SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
   SchedulerView::Wait out;
   out.job = JobId{in.getJob()};

@@ -112,6 +112,7 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       replicas_(config_, clock_, files_, workers_, steps_, dispatcher_, tasks_, seams_.log),
       scheduler_(config_.scheduler, scheduler_file_, clock_, jobs_, steps_, seams_.log),
       forecasts_(seams_.background, seams_.meters.nanoseconds, clock_, seams_.timer, jobs_, scheduler_, seams_.log),
+      what_helps_(seams_.background, seams_.meters.nanoseconds, forecasts_, jobs_, scheduler_),
       executables_(config_.executable_retention, clock_, files_, jobs_, room_, steps_, seams_.log),
       expired_trash_(config_.trash_retention, clock_, files_, room_, steps_, seams_.log),
       job_logs_(config_, clock_, files_, nodes_, jobs_, room_, steps_, seams_.log),

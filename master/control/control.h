@@ -55,6 +55,7 @@
 #include "master/control/scheduler_file.h"
 #include "master/control/steps.h"
 #include "master/control/watchers.h"
+#include "master/control/what_helps.h"
 #include "master/control/workers.h"
 #include "master/jobs/job_tracker.h"
 
@@ -132,6 +133,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] SchedulerChoice& scheduler() { return scheduler_; }
   [[nodiscard]] JobLogs& job_logs() { return job_logs_; }
   [[nodiscard]] Forecasts& forecasts() { return forecasts_; }
+  [[nodiscard]] WhatHelps& what_helps() { return what_helps_; }
   [[nodiscard]] SummaryParts summary() const;
 
  private:
@@ -176,6 +178,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   ReplicaWork replicas_;
   SchedulerChoice scheduler_;
   Forecasts forecasts_;
+  WhatHelps what_helps_;
   Executables executables_;
   ExpiredTrash expired_trash_;
   JobLogs job_logs_;

@@ -43,12 +43,20 @@ Forecasts::Forecasts(rpc::Background* background, std::function<std::int64_t()> 
       jobs_(jobs),
       scheduler_(scheduler),
       log_(std::move(log)) {
-  if (background_ == nullptr) problem_ = "this master does not foretell";
+  problem_ = WhyNot();
 }
 
 Forecasts::~Forecasts() {
   *self_ = nullptr;
   stopping_->store(true);
+}
+
+std::string Forecasts::WhyNot() const {
+  if (background_ == nullptr) return "this master does not foretell";
+  const std::uint64_t tasks = TasksOf(jobs_.cluster());
+  if (tasks <= kMostTasks) return {};
+  return "the live jobs have " + std::to_string(tasks) + " tasks, more than the " + std::to_string(kMostTasks) +
+         " up to which the master foretells";
 }
 
 void Forecasts::Poll() {
@@ -77,14 +85,9 @@ void Forecasts::Begin() {
   next_ = now + kPause;
   submissions_ = jobs_.submissions();
   scheduler_changes_ = jobs_.scheduler_changes();
-  problem_.clear();
   const sched::ClusterState& cluster = jobs_.cluster();
-  if (cluster.LiveJobs().empty()) return statements_.clear();
-  if (const std::uint64_t tasks = TasksOf(cluster); tasks > kMostTasks) {
-    problem_ = "the live jobs have " + std::to_string(tasks) + " tasks, more than the " + std::to_string(kMostTasks) +
-               " up to which the master foretells";
-    return statements_.clear();
-  }
+  problem_ = WhyNot();
+  if (!problem_.empty() || cluster.LiveJobs().empty()) return statements_.clear();
   auto work = std::make_shared<Work>();
   work->engine = jobs_.DetachEngine();
   if (work->engine == nullptr) {

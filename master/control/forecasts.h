@@ -57,6 +57,9 @@ class Forecasts {
   [[nodiscard]] Micros Now() const { return clock_.Now(); }
   // Returns how often statements of this kind have held.
   [[nodiscard]] sched::OwnRecord Own(sched::Foretold what) const { return jobs_.forecaster().intervals().Own(what); }
+  // Returns why the jobs cannot be played forward now, as a clause; empty if they can. Whether the scheduler can be
+  // copied shows only when it is. O(live jobs)
+  [[nodiscard]] std::string WhyNot() const;
   // Returns why no statements are made, as a clause; empty if they are.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 

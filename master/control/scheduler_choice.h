@@ -43,6 +43,8 @@ class SchedulerChoice {
   void FollowFile();
 
   [[nodiscard]] const std::string& name() const { return name_; }  // "fair+delay+ccs"
+  // Returns the settings in force.
+  [[nodiscard]] const sched::Settings& settings() const { return file_.settings(); }
 
  private:
   [[nodiscard]] Status Use(const std::string& name, const sched::Settings& settings, Step* step);

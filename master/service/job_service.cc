@@ -25,10 +25,69 @@ constexpr std::size_t kMostJobs = 500;
 constexpr std::size_t kMostAttempts = 2000;
 constexpr std::size_t kMostLines = 2000;
 constexpr std::size_t kMostForetold = 2000;  // each takes less than 400 bytes
+constexpr std::size_t kMostTold = 20;        // jobs ahead, or made later by a change
 constexpr std::size_t kLongestReason = 1000;
 constexpr std::size_t kMostCounters = 5000;
 constexpr std::size_t kMostLaunchBytes = std::size_t{960} << 10;  // a larger message breaks the connection
 constexpr std::size_t kAttemptBytes = 96;                         // an AttemptStatus without its texts
+
+// Times of 0 are unknown ones.
+void WritePlayed(const sched::PlayedJob& job, wire::PlayedJob::Builder out) {
+  out.setJob(job.job.value);
+  out.setStart(job.start.value_or(0));
+  out.setEnd(job.end.value_or(0));
+  if (!job.start) out.setWhyNoStart(std::string(sched::InWords(job.why_no_start)));
+  if (!job.end) out.setWhyNoEnd(std::string(sched::InWords(job.why_no_end)));
+}
+
+wire::TriedChange::Kind KindOf(sched::ChangeKind kind) {
+  switch (kind) {
+    case sched::ChangeKind::kPriority:
+      return wire::TriedChange::Kind::PRIORITY;
+    case sched::ChangeKind::kPool:
+      return wire::TriedChange::Kind::POOL;
+    case sched::ChangeKind::kNode:
+      return wire::TriedChange::Kind::NODE;
+    case sched::ChangeKind::kScheduler:
+      return wire::TriedChange::Kind::SCHEDULER;
+  }
+  return wire::TriedChange::Kind::NODE;
+}
+
+void WriteTried(const sched::Tried& tried, wire::TriedChange::Builder out) {
+  if (!tried.untried.empty()) return out.setUntried(tried.untried);
+  WritePlayed(tried.job, out.initJob());
+  out.setMapSlots(tried.slots.maps);
+  out.setReduceSlots(tried.slots.reduces);
+  const auto told = static_cast<unsigned>(std::min(tried.later.size(), kMostTold));
+  auto later = out.initLater(told);
+  for (unsigned i = 0; i < told; ++i) {
+    later[i].setJob(tried.later[i].job.value);
+    later[i].setBy(tried.later[i].by);
+  }
+  Micros sum = 0;
+  for (const sched::Later& one : tried.later) sum += one.by;
+  out.setLaterCount(static_cast<std::uint32_t>(tried.later.size()));
+  out.setLaterSum(sum);
+  out.setUnknown(tried.unknown);
+}
+
+void WriteWhy(const WhatHelps::Answer& answer, wire::Why::Builder out) {
+  out.setMade(answer.made);
+  out.setProblem(answer.problem);
+  if (!answer.problem.empty()) return;
+  WritePlayed(answer.what.job, out.initJob());
+  const auto told = static_cast<unsigned>(std::min(answer.what.ahead.size(), kMostTold));
+  auto ahead = out.initAhead(told);
+  for (unsigned i = 0; i < told; ++i) WritePlayed(answer.what.ahead[i], ahead[i]);
+  out.setAheadCount(static_cast<std::uint32_t>(answer.what.ahead.size()));
+  auto tried = out.initTried(static_cast<unsigned>(answer.what.tried.size()));
+  for (unsigned i = 0; i < tried.size(); ++i) {
+    tried[i].setKind(KindOf(answer.labels[i].kind));
+    tried[i].setName(answer.labels[i].name);
+    WriteTried(answer.what.tried[i], tried[i]);
+  }
+}
 
 class JobServiceImpl : public wire::JobService::Server {
  public:
@@ -246,6 +305,22 @@ class JobServiceImpl : public wire::JobService::Server {
 
   kj::Promise<void> foretell(ForetellContext context) override {
     return master_.forecasts.Fresh().then([this, context]() mutable { WriteForetold(context); });
+  }
+
+  kj::Promise<void> why(WhyContext context) override {
+    const JobId job = Job(context);
+    (void)Require(master_.jobs.View(job));
+    WhatHelps::Question question{job, {}, master_.what_helps.Pools()};
+    for (const auto name : context.getParams().getUnder()) question.under.emplace_back(name.cStr(), name.size());
+    if (question.under.size() > WhatHelps::kMostSchedulers) {
+      Require(Invalid("at most " + std::to_string(WhatHelps::kMostSchedulers) +
+                      " schedulers are tried at a time, not " + std::to_string(question.under.size())));
+    }
+    std::erase_if(question.pools, [this](const std::string& pool) { return !caller_->CheckSubmits(pool).ok(); });
+    return Require(master_.what_helps.Ask(std::move(question)))
+        .then([context](const std::shared_ptr<const WhatHelps::Answer>& answer) mutable {
+          WriteWhy(*answer, context.getResults().initWhy());
+        });
   }
 
  private:

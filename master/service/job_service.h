@@ -19,6 +19,7 @@
 #include "master/control/forecasts.h"
 #include "master/control/steps.h"
 #include "master/control/watchers.h"
+#include "master/control/what_helps.h"
 #include "master/control/workers.h"
 #include "master/jobs/job_tracker.h"
 
@@ -37,6 +38,7 @@ struct JobParts {
   Steps& steps;
   Workers& workers;
   Forecasts& forecasts;
+  WhatHelps& what_helps;
   Log log;
 };
 

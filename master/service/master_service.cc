@@ -568,6 +568,7 @@ JobParts JobPartsOf(Control& control) {
           .steps = control.steps(),
           .workers = control.workers(),
           .forecasts = control.forecasts(),
+          .what_helps = control.what_helps(),
           .log = control.seams().log};
 }
 

@@ -36,4 +36,15 @@ bool Topology::AnotherIn(std::uint32_t rack, NodeId node, const std::vector<Node
                      [&](NodeId other) { return other != node && Of(other).rack == rack; });
 }
 
+std::pair<std::string, std::string> Topology::NamesOf(Location location) const {
+  std::pair<std::string, std::string> names;
+  for (const auto& [key, rack] : racks_) {
+    if (rack == location.rack) names.first = key.second;
+  }
+  for (const auto& [name, datacenter] : datacenters_) {
+    if (datacenter == location.datacenter) names.second = name;
+  }
+  return names;
+}
+
 }  // namespace millrace::sched

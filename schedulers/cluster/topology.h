@@ -46,6 +46,9 @@ class Topology {
   // node joins in that rack, and none gets farther away when it leaves.
   [[nodiscard]] bool AnotherIn(std::uint32_t rack, NodeId node, const std::vector<NodeId>& replicas) const;
 
+  // Returns the names of the rack and the datacenter at this location; empty ones for kNowhere. O(racks).
+  [[nodiscard]] std::pair<std::string, std::string> NamesOf(Location location) const;
+
   [[nodiscard]] std::uint32_t racks() const { return static_cast<std::uint32_t>(racks_.size()); }
   [[nodiscard]] std::uint32_t datacenters() const { return static_cast<std::uint32_t>(datacenters_.size()); }
 

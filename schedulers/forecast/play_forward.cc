@@ -37,6 +37,13 @@ class Player {
   Player(Engine& engine, Micros now, const TaskTimes& times, const PlayBounds& bounds)
       : engine_(engine), state_(engine.state()), bounds_(bounds), begin_(now), now_(now) {
     for (const QueueKey& key : state_.LiveJobs()) Begin(key.job, times);
+    const JobState* watched = bounds.watched ? state_.FindJob(*bounds.watched) : nullptr;
+    watching_ = watched != nullptr && !watched->started;
+    if (!watching_) return;
+    for (const QueueKey& key : state_.LiveJobs()) {
+      const JobProgress& job = state_.FindJob(key.job)->progress;
+      if (job.maps_running + job.reduces_running > 0) ahead_.insert(key.job);
+    }
   }
 
   Played Run() {
@@ -219,6 +226,8 @@ class Player {
     ++events_;
     Job& job = jobs_[attempt.task.job];
     if (!job.answer.start) job.answer.start = now_;
+    watching_ = watching_ && attempt.task.job != bounds_.watched;
+    if (watching_) ahead_.insert(attempt.task.job);
     if (attempt.task.kind == TaskKind::kMap) return Add(attempt, job.times.map, What::kEnds);
     const JobProgress& progress = state_.FindJob(attempt.task.job)->progress;
     if (progress.maps_done == progress.maps) return Add(attempt, job.times.copy, What::kCopied);
@@ -256,6 +265,7 @@ class Player {
   Played Finish(Unforeseen why) {
     Played play;
     play.events = events_;
+    play.ahead.assign(ahead_.begin(), ahead_.end());
     for (auto& [id, job] : jobs_) {
       PlayedJob& answer = job.answer;
       if (answer.why_no_end == Unforeseen::kHeld) {
@@ -290,7 +300,9 @@ class Player {
   std::optional<Micros> wake_;
   Effects effects_;
   bool carrying_ = false;
-  bool blind_ = false;  // Unforeseen::kBlind
+  bool blind_ = false;     // Unforeseen::kBlind
+  bool watching_ = false;  // no task of PlayBounds::watched was launched
+  std::set<JobId> ahead_;
 };
 
 }  // namespace

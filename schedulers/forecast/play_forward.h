@@ -60,8 +60,9 @@ struct PlayedJob {
 };
 
 struct PlayBounds {
-  std::uint64_t events = 1'000'000;  // that the copy is told
-  Micros ahead = 30 * 24 * kHour;    // how far the play goes
+  std::uint64_t events = 1'000'000;   // that the copy is told
+  Micros ahead = 30 * 24 * kHour;     // how far the play goes
+  std::optional<JobId> watched = {};  // see Played::ahead
   // Called now and then; the play stops when it returns true. Without it the play is bounded by the others alone.
   std::function<bool()> stop = {};
 };
@@ -69,6 +70,9 @@ struct PlayBounds {
 struct Played {
   std::vector<PlayedJob> jobs;  // live ones, by id
   std::uint64_t events = 0;     // that the copy was told
+  // The other jobs of which a task runs when the play begins, or is launched in it before the first one of `watched`,
+  // in order. None if that job has started before the play.
+  std::vector<JobId> ahead = {};
 };
 
 // Plays `engine`, which is used up, from `now`. Requires: `engine` is a copy (Engine::Clone or Engine::Detach), and

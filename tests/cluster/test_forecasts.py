@@ -133,7 +133,56 @@ class ForecastsTest(unittest.TestCase):
             if said(status):
                 return status
 
-    def test_what_changes_in_between(self):
+    def test_what_would_help(self):
+        """One slot of the two is busy for an hour, the other one for two hours, and a long job waits before a short one."""
+        busy = [self.sleep(f"busy{i}", 1, 3_600_000, "--map-time", f"{i}h", "--priority", "VERY_HIGH") for i in (1, 2)]
+        for job in busy:
+            self.until(job, lambda status: status["maps"]["running"] == 1)
+        long = self.sleep("long", 2, 3_600_000, "--map-time", "2h", "--pool", "web")
+        short = self.sleep("short", 1, 100, "--map-time", "60s", "--pool", "ads")
+        why = json.loads(self.run_text("job", "why", short, "--json", "--under", "fair", "--under", "nonsense"))
+        self.assertIsNone(why["problem"])
+        self.assertEqual([ahead["job"] for ahead in why["ahead"]], [int(job) for job in (*busy, long)])
+        tried = {(change["kind"], change["name"]): change for change in why["tried"]}
+        self.assertEqual(set(tried), {("priority", "HIGH"), ("priority", "VERY_HIGH"), ("pool", "web"), ("pool", self.pool_of(busy[0])), ("node", None),
+                                      ("scheduler", "fair"), ("scheduler", "nonsense")})
+        # As things stand the short one comes after both maps of the long one, when the first of them ends: at 3 h. With a priority above
+        # that of the long one it is first, at 1 h, and the long one's first map begins a minute later.
+        begun = why["made_at"]
+        self.assertAlmostEqual(why["start_at"] - begun, 3 * 3600, delta=60)
+        for priority in ("HIGH", "VERY_HIGH"):
+            high = tried["priority", priority]
+            self.assertTrue(high["helps"])
+            self.assertAlmostEqual(high["start_at"] - begun, 3600, delta=60)
+            self.assertAlmostEqual(high["ends_earlier"], 2 * 3600, delta=60)
+        # The long one's second map, which is its last, begins when the two hours are over, with or without that minute.
+        self.assertEqual(high["later"], [])
+        node = tried["node", None]
+        self.assertTrue(node["helps"])
+        self.assertEqual((node["map_slots"], node["reduce_slots"]), (1, 1))
+        # The new slot takes the long one's first map at once, that of an hour its second, and that of two hours the short one.
+        self.assertAlmostEqual(node["start_at"] - begun, 2 * 3600, delta=60)
+        self.assertEqual(node["later"], [])
+        self.assertFalse(tried["pool", "web"]["helps"], "fifo knows no pools")
+        self.assertTrue(tried["scheduler", "fair"]["helps"])
+        self.assertIn("nonsense", tried["scheduler", "nonsense"]["untried"])
+        text = self.run_text("job", "why", short)
+        self.assertRegex(text, r"ahead of it: job\d+ \(done .*\), job\d+ \(done .*\), job\d+ \(done ")
+        self.assertRegex(text, r"  what would help:\n    priority HIGH: starts (2 h|1 h 59 min).* earlier, is done (2 h|1 h 59 min).* earlier; no other job ends later")
+        self.assertRegex(text, r"one node more \(1 map slot, 1 reduce slot\): starts ")
+        self.assertRegex(text, r"would not help: .*--pool web")
+        self.cluster.run("job", "hold", short)
+        self.assertIn(f"what would help cannot be tried: it is held by its owner, until `millrace job release {short}`", self.run_text("job", "why", short))
+        ran = self.run_text("job", "why", busy[0])
+        self.assertNotIn("ahead of it", ran)
+        for job in (short, long, *busy):
+            self.cluster.run("job", "kill", job)
+        self.assertIn("it has ended", self.run_text("job", "why", short))
+
+    def pool_of(self, job):
+        return json.loads(self.run_text("job", "status", job, "--json"))["pool"]
+
+    def test_z_what_changes_in_between(self):
         known = self.sleep("before", 2, 100)
         self.cluster.run("job", "wait", known)
         blockers = [self.sleep(f"block{i}", 1, 3_600_000) for i in range(2)]

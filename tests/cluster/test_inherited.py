@@ -111,7 +111,7 @@ ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), 
 # is neither here nor among the silent ones fails test_every_command_is_known.
 ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null", "/"), ("fs", "cat", "/in"), ("fs", "tail", "/in"), ("fs", "stat", "/in"), ("fs", "du", "/"), ("fs", "df"),
           ("fs", "fsck"), ("fs", "verify", "/in"), ("fs", "safemode", "get"), ("node", "list"), ("node", "list", "--json"), ("scheduler", "show"), ("scheduler", "set", "fair"), ("cluster", "status"),
-          ("cluster", "status", "--json"), ("top", "--once"), ("whoami",), ("job", "list"), ("job", "status", "JOB"), ("job", "status", "--json", "JOB"), ("job", "counters", "JOB"), ("job", "history", "JOB"), ("job", "trace", "JOB"), ("job", "export", "JOB"),
+          ("cluster", "status", "--json"), ("top", "--once"), ("whoami",), ("job", "list"), ("job", "status", "JOB"), ("job", "status", "--json", "JOB"), ("job", "counters", "JOB"), ("job", "history", "JOB"), ("job", "trace", "JOB"), ("job", "export", "JOB"), ("job", "why", "JOB"),
           ("job", "wait", "JOB"), ("job", "logs", "JOB"), ("job", "tasks", "JOB"), ("usage",), ("usage", "--json"), ("usage", "--csv"), ("run", "wordcount", "/in", "-o", "OUT"), ("run", "--json", "wordcount", "/in", "-o", "OUT"),
           ("run", "--detach", "wordcount", "/in", "-o", "OUT"), ("history", "export"), ("fs", "head", "/in"), ("fs", "get", "/in", "-"), ("fs", "get", "/in", "/dev/stdout"),
           ("fs", "count", "/"), ("fs", "find", "/"), ("fs", "checksum", "/in"), ("fs", "getmerge", "/in", "-"), ("fs", "quota", "show"), ("fs", "trash"))

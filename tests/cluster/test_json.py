@@ -104,7 +104,7 @@ class JsonTest(unittest.TestCase):
         return self.checker.check(command, out.decode())
 
     def test_what_is_printed_is_what_the_page_says(self):
-        for scenario in (self.simulations, self.certificates, self.files, self.jobs, self.schedulers, self.a_job_that_waits_for_its_data, self.nodes, self.a_fresh_master, self.the_page, self.advice_of_a_cluster):
+        for scenario in (self.simulations, self.certificates, self.files, self.jobs, self.forecasts, self.schedulers, self.a_job_that_waits_for_its_data, self.nodes, self.a_fresh_master, self.the_page, self.advice_of_a_cluster):
             begin = time.monotonic()
             scenario()
             print(f"  {scenario.__name__}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
@@ -225,6 +225,23 @@ class JsonTest(unittest.TestCase):
             self.assertLessEqual({"NodeJoined", "JobSubmitted", "AttemptLaunched", "AttemptSucceeded", "AttemptFailed", "JobKilled"}, {event["event"] for event in events})
             self.ask("job history", str(job["job"]), of=c)
             self.ask("usage", "--by", "day", of=c)
+
+    def forecasts(self):
+        with Cluster(workers=1, map_slots=1, settings=[*FAST, "master.scheduler=fifo"]) as c:
+            def start(name, estimate, *more):
+                return self.ask("run --detach", "sleep", "-o", f"/{name}", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "-r", "0", "--map-time", estimate, *more, of=c)[0]["job"]
+
+            holder, other, job = start("holder", "1h"), start("other", "1h", "--pool", "web"), start("job", "1s")
+            while not any(entry["foretold"] for entry in self.ask("job list", "--start", of=c)):
+                pass
+            for number in (holder, job):
+                self.ask("job status", str(number), of=c)
+                self.ask("job why", str(number), of=c)
+            told = self.ask("job why", str(job), "--under", "nonsense", of=c)[0]
+            self.assertEqual([ahead["job"] for ahead in told["ahead"]], [holder, other])
+            c.run("job", "hold", str(job))
+            for command in ("job status", "job why"):
+                self.ask(command, str(job), of=c)
 
     def schedulers(self):
         settings = self.write("scheduler.toml", "[pools.ads]\nweight = 2\nmax_maps = 2\nmax_reduces = 1\n[pools.other]\nmin_maps = 1\nmin_reduces = 1\n"

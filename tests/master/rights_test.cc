@@ -202,6 +202,7 @@ const std::map<std::string, Ask>& Asks() {
       {"JobService.hold", job},
       {"JobService.release", job},
       {"JobService.foretell", nothing},
+      {"JobService.why", job},
   };
   return asks;
 }
