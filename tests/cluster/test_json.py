@@ -55,6 +55,8 @@ ELSEWHERE = {
     ("A job", "submitted_at", "null"),
     # A master that remembers few jobs: tests/cluster/test_chains.py.
     ("`millrace usage`", "forgotten", "value"),
+    # Intervals follow from twenty statements that have come true or not: tests/cluster/test_forecasts.py.
+    *(("A statement", f"{of}.intervals[].{field}", "value") for of in ("start", "end") for field in ("percent", "from_at", "to_at")),
     # Comparisons of live runs that were simulated as well: tests/cluster/test_simulated_beside.py.
     ("`millrace compare WORKLOAD`", "simulated", "value"),
 }
@@ -228,11 +230,11 @@ class JsonTest(unittest.TestCase):
 
     def forecasts(self):
         with Cluster(workers=1, map_slots=1, settings=[*FAST, "master.scheduler=fifo"]) as c:
-            def start(name, estimate, *more):
-                return self.ask("run --detach", "sleep", "-o", f"/{name}", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "-r", "0", "--map-time", estimate, *more, of=c)[0]["job"]
+            def start(name, *more):
+                return self.ask("run --detach", "sleep", "-o", f"/{name}", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "-r", "0", *more, of=c)[0]["job"]
 
-            holder, other, job = start("holder", "1h"), start("other", "1h", "--pool", "web"), start("job", "1s")
-            while not any(entry["foretold"] for entry in self.ask("job list", "--start", of=c)):
+            holder, other, job = start("holder", "--map-time", "1h"), start("other", "--map-time", "1h", "--pool", "web"), start("job", "--map-time", "1s")
+            while not any(entry["job"] == job and entry["foretold"] for entry in self.ask("job list", "--start", of=c)):
                 pass
             for number in (holder, job):
                 self.ask("job status", str(number), of=c)
@@ -242,6 +244,10 @@ class JsonTest(unittest.TestCase):
             c.run("job", "hold", str(job))
             for command in ("job status", "job why"):
                 self.ask(command, str(job), of=c)
+            # No task has ended yet that would show how long those of this one take.
+            self.assertIsNone(self.ask("job why", str(start("unknown")), of=c)[0]["end_at"])
+            c.run("job", "kill", str(job))
+            self.assertEqual(self.ask("job why", str(job), of=c)[0]["problem"], "it has ended")
 
     def schedulers(self):
         settings = self.write("scheduler.toml", "[pools.ads]\nweight = 2\nmax_maps = 2\nmax_reduces = 1\n[pools.other]\nmin_maps = 1\nmin_reduces = 1\n"
