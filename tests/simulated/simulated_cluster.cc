@@ -187,7 +187,8 @@ void SimulatedCluster::StartMaster() {
                                            &spare_,
                                            false,
                                            nullptr,
-                                           [this] { return certificates_; }});
+                                           [this] { return certificates_; },
+                                           options_.background});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));

@@ -46,6 +46,7 @@ struct SimulatedOptions {
   std::optional<std::int64_t> job_logs_keep = {};   // master.job_logs_keep; none: the default
   std::optional<std::int64_t> history_jobs = {};    // master.history_jobs; none: the default
   Release master = ThisRelease();                   // the release that the master claims to be
+  rpc::Background* background = nullptr;            // plays the master's engine forward; it outlives the cluster
 };
 
 class SimulatedCluster {

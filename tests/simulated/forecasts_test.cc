@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements about jobs while a play is under way on another thread: what comes in between, and the master's end.
+#include "master/control/forecasts.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include "master/control/what_helps.h"
+#include "tests/simulated/simulated_cluster.h"
+
+namespace millrace {
+namespace {
+
+// Keeps what is to run in the background until it is let run.
+class HeldBackground final : public rpc::Background {
+ public:
+  void Run(std::function<void()> work, std::function<void()> then) override {
+    held_.emplace_back(std::move(work), std::move(then));
+  }
+  // Runs the work that is held now; what follows on the control thread comes with the returned functions.
+  std::deque<std::function<void()>> Work() {
+    std::deque<std::function<void()>> then;
+    auto held = std::exchange(held_, {});
+    for (auto& [work, after] : held) {
+      work();
+      then.push_back(std::move(after));
+    }
+    return then;
+  }
+  void Finish() {
+    for (const std::function<void()>& then : Work()) then();
+  }
+  [[nodiscard]] std::size_t held() const { return held_.size(); }
+
+ private:
+  std::deque<std::pair<std::function<void()>, std::function<void()>>> held_;
+};
+
+class ForecastsTest : public testing::Test {
+ protected:
+  ForecastsTest() {
+    SimulatedOptions options;
+    options.workers = 2;
+    options.racks = 1;
+    options.map_slots = 1;
+    options.background = &background_;
+    cluster_ = std::make_unique<SimulatedCluster>(options);
+    cluster_->AddFile("/in/long", 400);
+    cluster_->AddFile("/in/short", 1);
+    // Something is known of how long tasks take.
+    cluster_->Submit("/in/short", "/known", 0);
+    EXPECT_TRUE(cluster_->RunUntilIdle(600));
+    Settle();
+    cluster_->Submit("/in/long", "/first", 0);
+    cluster_->Submit("/in/short", "/second", 0);
+    Settle();
+  }
+
+  // Lets the plays be made that are due.
+  void Settle() {
+    for (int i = 0; i < 3; ++i) {
+      cluster_->Advance(2);
+      background_.Finish();
+    }
+  }
+
+  [[nodiscard]] master::Forecasts& forecasts() { return cluster_->control().forecasts(); }
+  // Begins a play as a call does.
+  void Ask() {
+    asked_.push_back(forecasts().Fresh().eagerlyEvaluate(nullptr));
+    EXPECT_EQ(background_.held(), 1u);
+  }
+  void SetScheduler(const std::string& name) {
+    master::Step step = cluster_->control().steps().Begin();
+    ASSERT_TRUE(cluster_->control().scheduler().Set(name, &step).ok());
+    cluster_->control().steps().FinishLazily(std::move(step));
+  }
+  // Takes what was played of the second job.
+  [[nodiscard]] const sched::Statement* Second() { return forecasts().Find(kSecond); }
+
+  static constexpr JobId kFirst{2}, kSecond{3};
+  HeldBackground background_;
+  std::unique_ptr<SimulatedCluster> cluster_;
+  std::vector<kj::Promise<void>> asked_;
+};
+
+TEST_F(ForecastsTest, AreMadeWhenJobsHaveComeAndWhenSomebodyAsks) {
+  ASSERT_NE(Second(), nullptr);
+  EXPECT_TRUE(Second()->start);
+  EXPECT_TRUE(Second()->end.at);
+  cluster_->Advance(5);
+  EXPECT_EQ(background_.held(), 0u);
+  Ask();
+  Ask();  // it waits for the same play
+  background_.Finish();
+  EXPECT_EQ(background_.held(), 0u);
+  cluster_->Submit("/in/short", "/third", 0);
+  cluster_->Advance(2);
+  EXPECT_EQ(background_.held(), 1u);
+}
+
+TEST_F(ForecastsTest, AnotherSchedulerMakesThemWorthless) {
+  ASSERT_NE(Second(), nullptr);
+  Ask();
+  const auto then = background_.Work();
+  SetScheduler("capacity");
+  for (const auto& take : then) take();
+  EXPECT_EQ(Second(), nullptr) << "what was played under fifo is not told";
+  cluster_->Advance(2);
+  Ask();
+  background_.Finish();
+  EXPECT_NE(Second(), nullptr);
+}
+
+TEST_F(ForecastsTest, OutliveWhatEndsOrIsHeldOrIsLostInBetween) {
+  Ask();
+  auto then = background_.Work();
+  master::Step step = cluster_->control().steps().Begin();
+  ASSERT_TRUE(cluster_->control().jobs().HoldJob(kSecond, master::Hold::kOwner, &step).ok());
+  cluster_->control().steps().FinishLazily(std::move(step));
+  cluster_->Cut(1);
+  cluster_->Advance(120);
+  for (const auto& take : then) take();
+  EXPECT_EQ(Second(), nullptr) << "it is held";
+  EXPECT_NE(forecasts().Find(kFirst), nullptr);
+  cluster_->Advance(2);
+  Ask();
+  then = background_.Work();
+  master::Step kill = cluster_->control().steps().Begin();
+  ASSERT_TRUE(cluster_->control().jobs().Kill(kFirst, "test", &kill).ok());
+  cluster_->control().steps().FinishLazily(std::move(kill));
+  for (const auto& take : then) take();
+  EXPECT_EQ(forecasts().Find(kFirst), nullptr) << "it has ended";
+}
+
+TEST_F(ForecastsTest, TheMasterEndsWhileAPlayIsUnderWay) {
+  Ask();
+  asked_.clear();
+  cluster_->RestartMaster();
+  background_.Finish();  // the first one's play comes to nobody
+  cluster_->Advance(60);
+  Ask();
+  background_.Finish();
+  EXPECT_NE(forecasts().Find(kFirst), nullptr);
+}
+
+TEST_F(ForecastsTest, QuestionsOfWhatHelpsAreAnsweredOneAfterAnother) {
+  using Answer = std::shared_ptr<const master::WhatHelps::Answer>;
+  std::vector<Answer> answers;
+  std::vector<kj::Promise<void>> asked;
+  const auto ask = [&](JobId job) {
+    auto answer = cluster_->control().what_helps().Ask({job, {"none"}, {}});
+    if (!answer.ok()) return answer.status();
+    asked.push_back(
+        (*std::move(answer)).then([&](Answer&& said) { answers.push_back(said); }).eagerlyEvaluate(nullptr));
+    return Status::Ok();
+  };
+  ASSERT_TRUE(ask(kSecond).ok());
+  EXPECT_EQ(background_.held(), 1u);
+  for (std::size_t i = 0; i < master::WhatHelps::kMostWaiting; ++i) ASSERT_TRUE(ask(kFirst).ok());
+  EXPECT_EQ(ask(kFirst).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(background_.held(), 1u) << "the others wait for the first";
+  while (background_.held() > 0) background_.Finish();
+  cluster_->Advance(0.001);
+  ASSERT_EQ(answers.size(), master::WhatHelps::kMostWaiting + 1);
+  EXPECT_EQ(answers[0]->problem, "");
+  ASSERT_EQ(answers[0]->what.ahead.size(), 1u);
+  EXPECT_EQ(answers[0]->what.ahead[0].job, kFirst);
+  ASSERT_EQ(answers[0]->labels.size(), answers[0]->what.tried.size());
+  EXPECT_EQ(answers[0]->labels.back().name, "none");
+  EXPECT_NE(answers[0]->what.tried.back().untried, "");
+  asked.clear();
+  ASSERT_TRUE(ask(kSecond).ok());
+  asked.clear();  // its caller has gone
+  background_.Finish();
+  ASSERT_TRUE(ask(JobId{99}).ok());
+  cluster_->Advance(0.001);
+  EXPECT_EQ(answers.back()->problem, "it has ended");
+}
+
+}  // namespace
+}  // namespace millrace
