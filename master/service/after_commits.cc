@@ -41,7 +41,7 @@ Rules MakeRules() {
   Add<wire::WorkerSession>(
       AnswerRule::kNothing,
       {"heartbeat", "reportBlocks", "endReport", "blocksReceived", "blocksDeleted", "blockCorrupt", "attemptDone",
-       "attemptFailed", "fetchFailed", "reducePhase", "leave", "offerTrash", "foretell"},
+       "attemptFailed", "fetchFailed", "reducePhase", "leave", "offerTrash", "foretell", "archiveLogs"},
       &rules);
   return rules;
 }

@@ -240,7 +240,7 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
       out[i].setFate(static_cast<wire::LogFate>(orders[i].fate));
       out[i].setBytes(orders[i].bytes);
     }
-    return kj::READY_NOW;
+    return master_.steps.Kept();  // a job whose end is lost with the master prints more
   }
 
  private:
