@@ -331,7 +331,7 @@ class LargeTest(BrowserTest):
 
     def test_nothing_grows(self):
         """An hour's events at once: the page keeps what it shows, and no more."""
-        with FakeUi(FakeCluster(jobs=350, tasks=2000)) as ui:
+        with FakeUi(FakeCluster(jobs=350, tasks=2000, fresh=2000)) as ui:
             self.open(ui.address)
             self.wait_for("#words, .stream canvas")
 

@@ -20,7 +20,9 @@ COLUMNS = ["job", "kind", "task", "number", "node", "launched_at", "copied_at", 
 
 
 class FakeCluster:
-    def __init__(self, seed=1, jobs=1000, tasks=100_000, nodes=100):
+    def __init__(self, seed=1, jobs=1000, tasks=100_000, nodes=100, fresh=0):
+        """`fresh`: so many attempts come with each further request for the stream; they ended an hour ago."""
+        self.fresh, self.version = fresh, 5
         self.rng = random.Random(seed)
         self.now = round(time.time())
         self.big = tasks
@@ -82,6 +84,10 @@ class FakeCluster:
 
     def stream(self, query):
         """Made once for each query, so that the page is measured and not this."""
+        if "since" in query and self.fresh > 0:
+            self.version += 1
+            rows = [[self.jobs[-1]["job"], "m", self.version * self.fresh + i, 0, i % len(self.nodes) + 1, self.now - 3700, None, None, self.now - 3600, "succeeded", False] for i in range(self.fresh)]
+            return json.dumps({**self.stream_of(query), "version": self.version, "jobs": [{"job": self.jobs[-1]["job"], "name": "fresh", "pool": ""}], "attempts": rows}).encode()
         key = json.dumps(query, sort_keys=True)
         if key not in self.streams:
             self.streams[key] = json.dumps(self.stream_of(query)).encode()

@@ -30,8 +30,8 @@ function loadKept(path) {
   return {tag: null, value: list.slice(offset, offset + Number(of.get("limit"))), headers: new Headers({"Millrace-Total": String(list.length)})};
 }
 
-/** @param {string} path of a document, below /api/v1/ */
-export async function load(path) {
+/** @param {string} path of a document, below /api/v1/ @param {boolean} [keep] for the next time that it is asked for */
+export async function load(path, keep = true) {
   if (kept) return loadKept(path);
   const before = known.get(path);
   const answer = await fetch("/api/v1/" + path, {headers: before?.tag ? {"If-None-Match": before.tag} : {}, cache: "no-store"});
@@ -41,7 +41,7 @@ export async function load(path) {
   if (!answer.ok) throw new Refusal(answer.status, json ? value.error : value);
   const document = {tag: answer.headers.get("ETag"), value, headers: answer.headers};
   known.delete(path);
-  known.set(path, document);
+  if (keep) known.set(path, document);
   if (known.size > kMostKnown) known.delete(known.keys().next().value);
   return document;
 }

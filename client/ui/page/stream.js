@@ -32,7 +32,7 @@ export function useStream(parameters, live) {
     if (kept.sums) kept.version = 0;
     kept.at = ticks;
     const first = kept.version === 0, map = kept.attempts;
-    load(`stream?${parameters}${first ? "" : `&since=${kept.version}`}`).then(({value}) => {
+    load(`stream?${parameters}${first ? "" : `&since=${kept.version}`}`, false).then(({value}) => {
       if (kept.attempts !== map) return;
       kept.busy = false;
       // Columns have names, and their order may change.
@@ -43,6 +43,12 @@ export function useStream(parameters, live) {
         map.set(`${attempt.job}.${attempt.kind}.${attempt.task}.${attempt.number}`, attempt);
       }
       for (const job of value.jobs) kept.jobs.set(job.job, job);
+      // What ended before the time shown is of no use any more.
+      const span = Number(/(?:^|&)last_s=(\d+)/.exec(parameters)?.[1] ?? Infinity), alive = new Set();
+      for (const [key, attempt] of map) {
+        if (attempt.ended_at !== null && attempt.ended_at < value.now_at - span) map.delete(key); else alive.add(attempt.job);
+      }
+      for (const job of kept.jobs.keys()) if (!alive.has(job)) kept.jobs.delete(job);
       while (map.size > kMostKept) map.delete(map.keys().next().value);
       if (first) {
         kept.left_out = value.left_out;
