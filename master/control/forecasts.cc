@@ -63,13 +63,23 @@ void Forecasts::Poll() {
   if (jobs_.submissions() != submissions_) Begin();
 }
 
-kj::Promise<void> Forecasts::Fresh() {
+kj::Promise<void> Forecasts::Fresh(std::function<bool()> lacks) {
+  return Renew(std::move(lacks), 2).exclusiveJoin(timer_.afterDelay(kLongestWait * kj::MICROSECONDS));
+}
+
+kj::Promise<void> Forecasts::Renew(std::function<bool()> lacks, int plays) {
   if (scheduler_changes_ != jobs_.scheduler_changes()) statements_.clear();
   if (!ever_ || clock_.Awake() - begun_ >= kPause) Begin();
+  auto again = [this, lacks, plays]() -> kj::Promise<void> {
+    if (!lacks || plays == 0 || !problem_.empty() || !lacks()) return kj::READY_NOW;
+    const Micros wait = std::max<Micros>(next_ - clock_.Awake(), 0);
+    if (wait > kLongestWait) return kj::READY_NOW;
+    return timer_.afterDelay(wait * kj::MICROSECONDS).then([this, lacks, plays] { return Renew(lacks, plays - 1); });
+  };
   KJ_IF_MAYBE (play, under_way_) {
-    return play->addBranch().exclusiveJoin(timer_.afterDelay(kLongestWait * kj::MICROSECONDS));
+    return play->addBranch().then(kj::mv(again));
   }
-  return kj::READY_NOW;
+  return again();
 }
 
 const sched::Statement* Forecasts::Find(JobId job) const {

@@ -48,8 +48,9 @@ class Forecasts {
   // Makes a play if jobs were submitted since the last one. Requires: this is called now and then.
   void Poll();
   // Resolves when the statements are as new as they can be had: at once if they are younger than kPause or no play may
-  // be made yet, and after kLongestWait at the latest.
-  [[nodiscard]] kj::Promise<void> Fresh();
+  // be made yet. If `lacks` says that one is missing then, waits for the next play. Resolves after kLongestWait at the
+  // latest. `lacks` may be empty. Requires: what `lacks` uses outlives the promise.
+  [[nodiscard]] kj::Promise<void> Fresh(std::function<bool()> lacks = {});
   // Returns the last statement about the job; null if there is none, as is so of a job that the engine does not have or
   // that is on hold.
   [[nodiscard]] const sched::Statement* Find(JobId job) const;
@@ -65,6 +66,8 @@ class Forecasts {
 
  private:
   struct Work;
+  // Does what Fresh does, without a limit of time, and waits for at most so many plays.
+  kj::Promise<void> Renew(std::function<bool()> lacks, int plays);
   // Begins a play if it may begin now.
   void Begin();
   void Take(const std::shared_ptr<Work>& work);

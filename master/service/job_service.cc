@@ -304,7 +304,8 @@ class JobServiceImpl : public wire::JobService::Server {
   }
 
   kj::Promise<void> foretell(ForetellContext context) override {
-    return master_.forecasts.Fresh().then([this, context]() mutable { WriteForetold(context); });
+    return master_.forecasts.Fresh([this, context]() mutable { return LacksStatements(context); })
+        .then([this, context]() mutable { WriteForetold(context); });
   }
 
   kj::Promise<void> why(WhyContext context) override {
@@ -324,10 +325,24 @@ class JobServiceImpl : public wire::JobService::Server {
   }
 
  private:
-  void WriteForetold(ForetellContext& context) {
+  std::vector<JobId> AskedJobs(ForetellContext& context) {
     std::vector<JobId> jobs;
     for (const std::uint32_t job : context.getParams().getJobs()) jobs.push_back(JobId{job});
     if (jobs.empty()) jobs = master_.jobs.JobsAfter(JobId{0}, std::numeric_limits<std::size_t>::max(), true);
+    return jobs;
+  }
+
+  // Returns true if nothing has been said yet of a job of which something can be said.
+  bool LacksStatements(ForetellContext& context) {
+    return std::ranges::any_of(AskedJobs(context), [this](JobId job) {
+      const JobRecord* record = master_.jobs.FindRecord(job);
+      return record != nullptr && !record->outcome && WhyItWaits(*record).empty() &&
+             master_.forecasts.Find(job) == nullptr;
+    });
+  }
+
+  void WriteForetold(ForetellContext& context) {
+    std::vector<JobId> jobs = AskedJobs(context);
     std::erase_if(jobs, [this](JobId job) {
       const JobRecord* record = master_.jobs.FindRecord(job);
       return record == nullptr || record->outcome ||

@@ -102,6 +102,32 @@ TEST_F(ForecastsTest, AreMadeWhenJobsHaveComeAndWhenSomebodyAsks) {
   EXPECT_EQ(background_.held(), 1u);
 }
 
+TEST_F(ForecastsTest, WhoAsksOfAJobThatHasJustComeWaitsForTheNextPlay) {
+  Ask();
+  background_.Finish();
+  cluster_->Submit("/in/short", "/third", 0);
+  constexpr JobId kThird{4};
+  bool told = false;
+  asked_.push_back(forecasts()
+                       .Fresh([this] { return forecasts().Find(kThird) == nullptr; })
+                       .then([&told] { told = true; })
+                       .eagerlyEvaluate(nullptr));
+  cluster_->Advance(0.001);
+  EXPECT_FALSE(told);
+  cluster_->Advance(1.5);
+  ASSERT_EQ(background_.held(), 1u);
+  EXPECT_FALSE(told);
+  background_.Finish();
+  cluster_->Advance(0.001);
+  EXPECT_TRUE(told);
+  EXPECT_NE(forecasts().Find(kThird), nullptr);
+  // A question that cannot be answered is not kept waiting for ever.
+  told = false;
+  asked_.push_back(forecasts().Fresh([] { return true; }).then([&told] { told = true; }).eagerlyEvaluate(nullptr));
+  cluster_->Advance(4);
+  EXPECT_TRUE(told);
+}
+
 TEST_F(ForecastsTest, AnotherSchedulerMakesThemWorthless) {
   ASSERT_NE(Second(), nullptr);
   Ask();
