@@ -248,6 +248,7 @@ class JsonTest(unittest.TestCase):
             self.assertIsNone(self.ask("job why", str(start("unknown")), of=c)[0]["end_at"])
             c.run("job", "kill", str(job))
             self.assertEqual(self.ask("job why", str(job), of=c)[0]["problem"], "it has ended")
+            self.ask("job list", "--start", of=c)
 
     def schedulers(self):
         settings = self.write("scheduler.toml", "[pools.ads]\nweight = 2\nmax_maps = 2\nmax_reduces = 1\n[pools.other]\nmin_maps = 1\nmin_reduces = 1\n"
