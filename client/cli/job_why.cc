@@ -145,15 +145,15 @@ Json TriedToJson(const job::Why& why, const job::TriedChange& change) {
   json["helps"] = helps ? Json(*helps) : Json(nullptr);
   json["start_at"] = SecondsOrNull(change.job.start);
   json["end_at"] = SecondsOrNull(change.job.end);
-  json["starts_earlier"] = SecondsOrNull(gains.start);
-  json["ends_earlier"] = SecondsOrNull(gains.end);
+  json["starts_earlier_s"] = SecondsOrNull(gains.start);
+  json["ends_earlier_s"] = SecondsOrNull(gains.end);
   json["map_slots"] = change.map_slots;
   json["reduce_slots"] = change.reduce_slots;
   json["later"] = Json::array();
   for (const auto& [job, by] : change.later)
-    json["later"].push_back({{"job", job.value}, {"later", console::Seconds(by)}});
+    json["later"].push_back({{"job", job.value}, {"later_s", console::Seconds(by)}});
   json["later_count"] = change.later_count;
-  json["later_sum"] = console::Seconds(change.later_sum);
+  json["later_sum_s"] = console::Seconds(change.later_sum);
   json["unknown"] = change.unknown;
   return json;
 }

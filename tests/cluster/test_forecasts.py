@@ -154,7 +154,7 @@ class ForecastsTest(unittest.TestCase):
             high = tried["priority", priority]
             self.assertTrue(high["helps"])
             self.assertAlmostEqual(high["start_at"] - begun, 3600, delta=60)
-            self.assertAlmostEqual(high["ends_earlier"], 2 * 3600, delta=60)
+            self.assertAlmostEqual(high["ends_earlier_s"], 2 * 3600, delta=60)
         # The long one's second map, which is its last, begins when the two hours are over, with or without that minute.
         self.assertEqual(high["later"], [])
         node = tried["node", None]
