@@ -17,7 +17,7 @@ export function Jobs({jobs, ended}) {
   return html`<${Table} label="Jobs" stack head=${["Job", "Name", ["Owner", "extra"], ["Pool", "extra"], "State", ended ? "Took" : "Done", ...(ended ? ["Ended"] : ["Ran"]), ...(foretells ? ["Likely"] : []), ended ? "Why" : "Why it has no more"]}>
     ${jobs.slice(0, shown).map((job) => html`<tr key=${job.job}>
       <td><a href=${`#/job/${job.job}`}><${Dot} job=${job.job}/>${job.job}</a></td>
-      <td class="name">${job.name}</td><td class="extra">${job.owner}</td><td class="extra">${job.pool || job.owner}</td>
+      <td class="name">${job.name}</td><td class="name extra">${job.owner}</td><td class="name extra">${job.pool || job.owner}</td>
       <td><${State} state=${job.state}/></td>
       <td class=${ended ? "time" : "done"}>${ended ? duration(job.ended_at - job.submitted_at) : html`<${Bar} fraction=${done(job)} job=${job.job} label=${`job ${job.job}`}/>`}</td>
       <td class="time">${ended ? instant(job.ended_at) : job.first_launched_at === null ? "–" : duration(Math.max(0, now() - job.first_launched_at))}</td>
