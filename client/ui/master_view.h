@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MasterView: what the master says, for all tabs of the page together. It asks for the state of the cluster at most
-// once a second, more rarely if more than some 300 jobs are live, and for nothing while nobody asks it. Each answer is kept
-// for the time that the next one costs the master. When jobs will probably start and end is asked for beside the rest,
-// since the master may take seconds to say it. Calls block. Thread rule: any thread.
+// once a second, more rarely if more than some 300 jobs are live, and for nothing while nobody asks it. Each answer is
+// kept for the time that the next one costs the master. When jobs will probably start and end is asked for beside the
+// rest, since the master may take seconds to say it. Calls block. Thread rule: any thread.
 #pragma once
 
 #include <functional>
