@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kNodePrefix = "w/";
 constexpr std::string_view kNext = "w";
-constexpr std::uint8_t kVersion = 5;       // written only for a node with a maintenance or a reason
+constexpr std::uint8_t kVersion = 6;       // written only for a node with a maintenance or a reason
+constexpr std::uint8_t kBeginless = 5;     // does not say since when the maintenance is
 constexpr std::uint8_t kUnmaintained = 4;  // has neither, so that an older master can read it
 constexpr std::uint8_t kUncertified = 3;   // has no certificate, and is read still
 constexpr std::uint8_t kNameless = 2;      // has no name and no release either
@@ -36,11 +37,12 @@ constexpr auto kRecord = [](auto& archive, auto& record) {
     archive.Varint(f.release.protocol);
   }
   if (archive.Has(kUnmaintained)) archive.Text(f.certificate);
-  if (!archive.Has(kVersion) || !archive.More(more)) return;
+  if (!archive.Has(kBeginless) || !archive.More(more)) return;
   archive.Text(record.drain_reason);
   archive.Optional(record.maintenance, [](auto& a, auto& maintenance) {
     a.U64(maintenance.until);
     a.Text(maintenance.reason);
+    if (a.Has(kVersion)) a.U64(maintenance.since);
   });
 };
 
@@ -176,6 +178,15 @@ Status NodeTable::SetMaintenance(NodeId number, std::optional<Maintenance> maint
   record->maintenance = std::move(maintenance);
   Store(*record, batch);
   return Status::Ok();
+}
+
+void NodeTable::ShortenMaintenance(Micros now, WriteBatch* batch) {
+  for (auto& [number, node] : nodes_) {
+    if (!node.maintenance || now >= node.maintenance->since) continue;
+    node.maintenance->until -= node.maintenance->since - now;
+    node.maintenance->since = now;
+    Store(node, batch);
+  }
 }
 
 Status NodeTable::SetDraining(NodeId number, bool draining, const std::string& reason, WriteBatch* batch) {

@@ -62,6 +62,7 @@ struct Ailing {
 struct Maintenance {
   Micros until = 0;  // scheduler time
   std::string reason;
+  Micros since = 0;  // scheduler time; 0: it was asked for from an earlier release
 };
 inline constexpr Micros kLongestMaintenance = 24 * kHour;  // from when it is asked for
 inline constexpr std::size_t kMostReasonBytes = 200;       // of a maintenance or a decommission
@@ -118,6 +119,9 @@ class NodeTable {
   // maintenance already, or if no live node would be left to take blocks and tasks. With `force` the last is allowed.
   [[nodiscard]] Status CheckMaintenance(const std::vector<NodeId>& numbers, bool force) const;
   Status SetMaintenance(NodeId number, std::optional<Maintenance> maintenance, WriteBatch* batch);
+  // Lets no maintenance last longer from `now`, the present scheduler time, than it was asked for. It does where
+  // scheduler time is before its beginning: the wall clock was set back, and the master was restarted.
+  void ShortenMaintenance(Micros now, WriteBatch* batch);
 
   // Notes a worker's report about its disks. Returns true if the node has become full or is no longer full.
   bool NoteSpace(NodeId number, const WorkerSpace& space);

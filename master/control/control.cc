@@ -137,6 +137,7 @@ Status Control::Load() {
   MILLRACE_TRY(jobs_.Load(nodes_));
   clock_.StartAfter(jobs_.last_time());
   Step step = steps_.Begin();
+  nodes_.ShortenMaintenance(step.now, &step.batch);
   if (age_.Begin(std::max<std::uint64_t>(1, seams_.random.Next()), &step)) ReadSubmissions(&step);
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(scheduler_.Start(seams_.store, &step));

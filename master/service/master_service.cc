@@ -233,7 +233,7 @@ class MasterServiceImpl : public wire::Master::Server {
     if (millis == 0) {
       Require(master_.workers.EndMaintenance(nodes, &step));
     } else {
-      const Maintenance maintenance{step.now + static_cast<Micros>(millis) * kMillisecond, reason};
+      const Maintenance maintenance{step.now + static_cast<Micros>(millis) * kMillisecond, reason, step.now};
       Require(master_.workers.Maintain(nodes, maintenance, force, &step));
     }
     return master_.steps.Finish(std::move(step));

@@ -206,7 +206,7 @@ TEST_F(OffersTest, CommandsWhereverTheOptionsBeforeThemEnd) {
 }
 
 TEST_F(OffersTest, OptionsAndTheirValues) {
-  EXPECT_EQ(Offers({"job", "list", "--sta"}), (List{"--state", "--start"}));
+  EXPECT_EQ(Offers({"job", "list", "--sta"}), (List{"--start", "--state"}));
   EXPECT_EQ(Offers({"job", "list", "--state", "f"}), List{"failed"});
   EXPECT_EQ(Offers({"job", "list", "--state=f"}), List{"--state=failed"});
   EXPECT_EQ(Offers({"job", "tasks", "--state", "p"}), List{"preempted"});

@@ -220,7 +220,7 @@ TEST(NodeTableTest, AMaintenanceAndReasonsOutliveTheMaster) {
   for (const char* storage : {"s1", "s2", "s3"}) table.Admit({storage, "h", 1, "", "r", "d", 1, 1, 1}, &batch);
   const std::string plain = batch.changes().back().value.value();
   EXPECT_EQ(plain[0], 4) << "what an older master can read stays so";
-  ASSERT_TRUE(table.SetMaintenance(1_n, Maintenance{77, "kernel"}, &batch).ok());
+  ASSERT_TRUE(table.SetMaintenance(1_n, Maintenance{77, "kernel", 30}, &batch).ok());
   ASSERT_TRUE(table.SetDraining(2_n, true, "sold", &batch).ok());
   ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
   NodeTable again;
@@ -228,6 +228,7 @@ TEST(NodeTableTest, AMaintenanceAndReasonsOutliveTheMaster) {
   ASSERT_TRUE(again.Find(1_n)->maintenance.has_value());
   EXPECT_EQ(again.Find(1_n)->maintenance->until, 77);
   EXPECT_EQ(again.Find(1_n)->maintenance->reason, "kernel");
+  EXPECT_EQ(again.Find(1_n)->maintenance->since, 30);
   EXPECT_EQ(again.Find(2_n)->drain_reason, "sold");
   EXPECT_FALSE(again.Find(3_n)->maintenance.has_value());
 
@@ -237,6 +238,22 @@ TEST(NodeTableTest, AMaintenanceAndReasonsOutliveTheMaster) {
   ASSERT_TRUE(again.SetDraining(1_n, false, "", &back).ok());
   EXPECT_FALSE(again.Find(1_n)->maintenance.has_value()) << "it is back in use";
   EXPECT_EQ(again.SetMaintenance(9_n, std::nullopt, &back).code(), StatusCode::kNotFound);
+}
+
+TEST(NodeTableTest, AMaintenanceIsNoLongerThanAskedForWhenTheClockWasSetBack) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  NodeTable table;
+  WriteBatch batch;
+  table.Admit({"s1", "h", 1, "", "r", "d", 1, 1, 1}, &batch);
+  ASSERT_TRUE(table.SetMaintenance(1_n, Maintenance{3690, "kernel", 3640}, &batch).ok());
+  table.ShortenMaintenance(3650, &batch);
+  EXPECT_EQ(table.Find(1_n)->maintenance->until, 3690) << "time goes on";
+  table.ShortenMaintenance(17, &batch);
+  EXPECT_EQ(table.Find(1_n)->maintenance->until, 67);
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  NodeTable again;
+  ASSERT_TRUE(again.Load(*store).ok());
+  EXPECT_EQ(again.Find(1_n)->maintenance->until, 67);
 }
 
 TEST(NodeTableTest, NodesInMaintenanceTakeNeitherTasksNorADecommission) {

@@ -107,6 +107,10 @@ class ClocksCompared : public GreedyOver<FairOrder> {
     GreedyOver::OnJobEnded(state, job);
     reference_.OnJobEnded(state, job);
   }
+  void OnJobChanged(const ClusterState& state, JobId job) override {
+    GreedyOver::OnJobChanged(state, job);
+    reference_.OnJobChanged(state, job);
+  }
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override {
     for (const SlotKind kind : kSlotKinds) {
       watches_[kind]->Update(now);

@@ -110,14 +110,14 @@ void CheckAdmission(const ClusterState& state, const PhaseAdmission& admission, 
     const bool maps_done = job.progress.maps_done == job.progress.maps;
     ASSERT_TRUE(job.running_attempts[TaskKind::kReduce] == 0 || phase == Phase::kReduce) << "job" << key.job.value;
     ASSERT_TRUE(job.running_attempts[TaskKind::kMap] == 0 || phase != Phase::kWaiting) << "job" << key.job.value;
-    ASSERT_TRUE(phase != Phase::kWaiting || job.held || (k > 0 && admission.Count(Phase::kMap) == k));
+    ASSERT_TRUE(phase != Phase::kWaiting || job.withheld() || (k > 0 && admission.Count(Phase::kMap) == k));
     ASSERT_TRUE(phase != Phase::kReady || !maps_done || (k > 0 && admission.Count(Phase::kReduce) == k));
   }
 }
 
 void CheckNoSlotIdles(const ClusterState& state, const PhaseAdmission& admission) {
   for (const QueueKey& key : state.LiveJobs()) {
-    if (state.FindJob(key.job)->held) continue;
+    if (state.FindJob(key.job)->withheld()) continue;
     for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
       SCOPED_TRACE(ToText(key.job) + " n" + std::to_string(node));
       ASSERT_TRUE(!admission.MayRun(state, TaskKind::kMap, key.job) || !state.BestPendingMap(key.job, NodeId{node}));
