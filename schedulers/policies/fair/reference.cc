@@ -173,14 +173,17 @@ std::vector<JobId> ByQueue(const ClusterState& state, SlotKind kind, Units slots
 void FairReference::AdmitNext(const ClusterState& state, const std::string& name) {
   Pool& pool = pools_[name];
   const std::uint32_t limit = SettingsOfPool(settings_, name).max_running_jobs.value_or(kNoLimit);
-  std::erase_if(pool.admitted, [&](JobId job) { return state.FindJob(job)->over_limit; });
   for (const JobId job : InSubmitOrder(state, {pool.jobs.begin(), pool.jobs.end()})) {
     if (pool.admitted.size() < limit && !state.FindJob(job)->over_limit) pool.admitted.insert(job);
   }
 }
 
+// This comes once an event is over. In between, a job may be over the limit for a moment: another one of its user comes
+// before it, has no tasks and has ended.
 void FairReference::OnJobChanged(const ClusterState& state, JobId job) {
-  AdmitNext(state, state.FindJob(job)->spec.PoolName());
+  const std::string& name = state.FindJob(job)->spec.PoolName();
+  if (state.FindJob(job)->over_limit) pools_[name].admitted.erase(job);
+  AdmitNext(state, name);
 }
 
 void FairReference::OnJobSubmitted(const ClusterState& state, JobId job) {
