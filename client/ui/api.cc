@@ -8,6 +8,7 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "base/tls/sha256.h"
+#include "client/cli/documents.h"
 #include "client/cli/history_json.h"
 #include "client/cli/job_list.h"
 #include "client/cli/report.h"
@@ -80,8 +81,12 @@ Result<http::Answer> Api::Route(const Query& query) {
   }
   if (rest == "whoami") {
     MILLRACE_TRY(query.CheckNames({}));
-    MILLRACE_ASSIGN(const job::CallerRights rights, view_.client().WhoAmI());
+    MILLRACE_ASSIGN(const job::CallerRights rights, view_.WhoAmI());
     return JsonAnswer(cli::CallerDocument(rights));
+  }
+  if (rest == "source") {
+    MILLRACE_TRY(query.CheckNames({}));
+    return JsonAnswer(view_.Source());
   }
   if (rest == "jobs") return Jobs(query);
   if (rest == "files") return Files(query);
@@ -121,7 +126,7 @@ Result<http::Answer> Api::OneJob(JobId job, std::string_view rest, const Query& 
     return JsonAnswer(snapshot->DocumentOf(status));
   }
   if (rest == "/counters") {
-    MILLRACE_ASSIGN(const millrace::Counters counters, view_.client().Counters(job));
+    MILLRACE_ASSIGN(const millrace::Counters counters, view_.Counters(job));
     Json list = Json::array();
     for (const auto& counter : counters) list.push_back(cli::ToJson(counter));
     return JsonAnswer(list);
@@ -165,7 +170,7 @@ Result<http::Answer> Api::Tasks(JobId job, const Query& query) {
         [&](const auto* a, const auto* b) { return took(a) != took(b) ? took(a) > took(b) : a->attempt < b->attempt; });
   }
   Json list = Json::array();
-  for (std::size_t i = begin; i < end; ++i) list.push_back(cli::AttemptDocument(*chosen[i]));
+  for (std::size_t i = begin; i < end; ++i) list.push_back(snapshot->DocumentOf(*chosen[i]));
   return PageAnswer(std::move(list), chosen.size());
 }
 
@@ -174,12 +179,9 @@ Result<http::Answer> Api::History(JobId job, const Query& query) {
   MILLRACE_ASSIGN(const std::uint64_t after, query.Number("after", 0, ~std::uint64_t{0} >> 1));
   MILLRACE_ASSIGN(const std::uint64_t limit, query.Number("limit", kMostLines, kMostLines));
   Json list = Json::array();
-  MILLRACE_TRY(view_.client().History(
-      job,
-      [&](std::uint64_t number, const std::string& line) {
-        if (list.size() < limit) list.push_back(cli::HistoryJson(number, line));
-      },
-      after));
+  MILLRACE_TRY(view_.History(job, after, [&](std::uint64_t number, const std::string& line) {
+    if (list.size() < limit) list.push_back(cli::HistoryJson(number, line));
+  }));
   return JsonAnswer(list);
 }
 
@@ -192,15 +194,13 @@ Result<http::Answer> Api::Logs(JobId job, std::string_view attempt, const Query&
   if (id.task.job != job) return Invalid("attempt " + Quote(attempt) + " is not one of " + ToText(job));
   std::string text;
   std::uint64_t cut = 0;
-  MILLRACE_TRY(view_.client()
-                   .ReadLog(id, stream == "stdout" ? job::LogStream::kStdout : job::LogStream::kStderr, 0,
-                            [&](std::string_view piece) {
-                              text += piece;
-                              if (text.size() <= 2 * kMostLog) return;
-                              cut += text.size() - kMostLog;
-                              text.erase(0, text.size() - kMostLog);
-                            })
-                   .status());
+  MILLRACE_TRY(view_.ReadLog(id, stream == "stdout" ? job::LogStream::kStdout : job::LogStream::kStderr,
+                             [&](std::string_view piece) {
+                               text += piece;
+                               if (text.size() <= 2 * kMostLog) return;
+                               cut += text.size() - kMostLog;
+                               text.erase(0, text.size() - kMostLog);
+                             }));
   if (text.size() > kMostLog) {
     cut += text.size() - kMostLog;
     text.erase(0, text.size() - kMostLog);
@@ -218,9 +218,9 @@ Result<http::Answer> Api::Files(const Query& query) {
   Json list = Json::array();
   std::uint64_t seen = 0;
   bool more = false;
-  MILLRACE_ASSIGN(const dfs::FileStatus root, view_.files().Stat(path));
+  MILLRACE_ASSIGN(const dfs::FileStatus root, view_.Stat(path));
   if (root.directory) {
-    MILLRACE_TRY(view_.files().List(path, [&](const dfs::FileStatus& entry) {
+    MILLRACE_TRY(view_.List(path, [&](const dfs::FileStatus& entry) {
       more = list.size() == limit;
       if (!more && seen++ >= offset) list.push_back(dfs::FileDocument(entry));
       return !more;
@@ -247,7 +247,10 @@ Result<http::Answer> Api::Stream(const Query& query) {
   Json json{{"now_at", console::Seconds(snapshot->master_now)}};
   MILLRACE_TRY(view_.WithTimeline(job, [&](const Timeline& timeline, std::size_t left_out) {
     json["jobs_left_out"] = left_out;
-    json.update(StreamDocument(timeline, job, since, snapshot->master_now - static_cast<Micros>(last) * kSecond,
+    // What does not change is asked for as a whole, however long ago it was.
+    const bool all = view_.still() && !query.Has("last_s");
+    json.update(StreamDocument(timeline, job, since,
+                               all ? 0 : snapshot->master_now - static_cast<Micros>(last) * kSecond,
                                snapshot->master_now, static_cast<std::size_t>(limit)));
   }));
   return JsonAnswer(json);

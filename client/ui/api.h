@@ -6,15 +6,15 @@
 #include <string>
 
 #include "base/daemon/http_server.h"
-#include "client/ui/master_view.h"
 #include "client/ui/query.h"
+#include "client/ui/view.h"
 
 namespace millrace::ui {
 
 class Api {
  public:
   // Requires: `view` outlives this object.
-  explicit Api(MasterView& view) : view_(view) {}
+  explicit Api(View& view) : view_(view) {}
 
   // Returns the answer to a request whose path begins with kPrefix, without its ETag.
   [[nodiscard]] http::Answer Get(const Query& query);
@@ -34,7 +34,7 @@ class Api {
   Result<http::Answer> Stream(const Query& query);
   Result<http::Answer> Decisions(const Query& query);
 
-  MasterView& view_;
+  View& view_;
 };
 
 // Returns the answer with the ETag of its body; if the request knows that already, an answer that says so (304).

@@ -8,8 +8,6 @@
 
 #include "base/console/json_output.h"
 #include "base/thread.h"
-#include "client/cli/foretold.h"
-#include "client/cli/job_list.h"
 
 namespace millrace::ui {
 namespace {
@@ -43,11 +41,7 @@ Micros Monotonic() {
       .count();
 }
 
-Json Snapshot::DocumentOf(const JobStatus& job) const {
-  Json json = cli::WithWaits(job, waits);
-  json["foretold"] = Ended(job.state) ? Json(nullptr) : cli::ForetoldOrNull(foretold, job.job);
-  return json;
-}
+Json MasterView::Source() const { return {{"journal", nullptr}}; }
 
 Result<std::shared_ptr<const Snapshot>> MasterView::Latest() {
   const std::lock_guard lock(mutex_);
@@ -154,21 +148,8 @@ Status MasterView::RefreshJobs(std::vector<JobStatus>* live) {
 
 Result<std::vector<JobStatus>> MasterView::Jobs(const JobQuery& query) {
   MILLRACE_TRY(Latest().status());
-  cli::JobFilter filter;
-  filter.user = query.user;
-  filter.pool = query.pool;
-  filter.state = query.state;
-  filter.name = query.name;
-  MILLRACE_TRY(filter.Check());
-  if (query.last > 0) filter.last = query.last;
   const std::lock_guard lock(mutex_);
-  std::vector<JobStatus> jobs;
-  for (const auto& [id, job] : jobs_) {
-    if (query.before != 0 && id.value >= query.before) break;
-    if ((query.live && Ended(job.state)) || (query.ended && !Ended(job.state))) continue;
-    jobs.push_back(job);
-  }
-  return filter.Pick(std::move(jobs));
+  return Select(jobs_, query);
 }
 
 Result<JobStatus> MasterView::Job(JobId job) {
@@ -255,6 +236,26 @@ Status MasterView::WithTimeline(std::optional<JobId> job,
   }
   use(timeline_, left_out_);
   return Status::Ok();
+}
+
+Result<job::CallerRights> MasterView::WhoAmI() { return client().WhoAmI(); }
+
+Result<Counters> MasterView::Counters(JobId job) { return client().Counters(job); }
+
+Status MasterView::History(JobId job, std::uint64_t after,
+                           const std::function<void(std::uint64_t number, const std::string& line)>& take) {
+  return client().History(job, take, after);
+}
+
+Status MasterView::ReadLog(const AttemptId& attempt, job::LogStream stream,
+                           const std::function<void(std::string_view piece)>& take) {
+  return client().ReadLog(attempt, stream, 0, take).status();
+}
+
+Result<dfs::FileStatus> MasterView::Stat(const std::string& path) { return files_.Stat(path); }
+
+Status MasterView::List(const std::string& path, const std::function<bool(const dfs::FileStatus&)>& visit) {
+  return files_.List(path, visit);
 }
 
 }  // namespace millrace::ui

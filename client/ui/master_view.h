@@ -22,57 +22,43 @@
 #include "client/cli/documents.h"
 #include "client/job_client/job_client.h"
 #include "client/ui/timeline.h"
+#include "client/ui/view.h"
 #include "dfs/client/dfs_client.h"
 
 namespace millrace::ui {
 
-// The state of the cluster at one time. The texts are the documents of commands (docs/use/json.md).
-struct Snapshot {
-  Micros master_now = 0;
-  std::string cluster, nodes, scheduler, live_jobs;
-  std::vector<job::SchedulerView::Wait> waits;
-  std::vector<job::Foretold> foretold;  // as the master last said
-  std::vector<JobStatus> live;
-  std::map<NodeId, job::Node> node_list;
-
-  // Returns the job as `job list --start` does.
-  [[nodiscard]] nlohmann::ordered_json DocumentOf(const JobStatus& job) const;
-};
-
-// Selects jobs as the options of `job list` do.
-struct JobQuery {
-  bool live = false, ended = false;
-  std::string user, pool, state, name;
-  std::uint64_t before = 0;  // only jobs with lower numbers; 0: all
-  std::uint64_t last = 0;    // only this many, the newest; 0: all
-};
-
 // Returns the time of a clock of this machine that only goes forward.
 [[nodiscard]] Micros Monotonic();
 
-class MasterView {
+class MasterView : public View {
  public:
   static constexpr Micros kPollEvery = 1 * kSecond, kPollEveryPerJob = 3'000;
 
   // `now` returns the time of a clock that only goes forward. Requires: `files` outlives this object.
   MasterView(dfs::DfsClient& files, std::function<Micros()> now) : files_(files), now_(std::move(now)) {}
 
+  [[nodiscard]] nlohmann::ordered_json Source() const override;
+  [[nodiscard]] bool still() const override { return false; }
   // Returns the state, at most kPollEvery old (or kPollEveryPerJob for each live job), or the failure of the last
   // attempt, as old.
-  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> Latest();
-  // Returns jobs in the order of their submission, each with its waits.
-  [[nodiscard]] Result<std::vector<JobStatus>> Jobs(const JobQuery& query);
-  [[nodiscard]] Result<JobStatus> Job(JobId job);
-  // Returns the attempts of the job in the order of their launches. They are asked for again the less often the more
-  // there are.
-  [[nodiscard]] Result<std::shared_ptr<const std::vector<AttemptStatus>>> Attempts(JobId job);
-
-  // Calls `use` with the timeline of the newest jobs, which is brought up to date at most once a second. `left_out` is
-  // how many jobs have too many attempts to be in it. With `job`, only that job is sure to be in it.
+  [[nodiscard]] Result<std::shared_ptr<const Snapshot>> Latest() override;
+  [[nodiscard]] Result<std::vector<JobStatus>> Jobs(const JobQuery& query) override;
+  [[nodiscard]] Result<JobStatus> Job(JobId job) override;
+  // The attempts are asked for again the less often the more there are.
+  [[nodiscard]] Result<std::shared_ptr<const std::vector<AttemptStatus>>> Attempts(JobId job) override;
+  // The timeline is brought up to date at most once a second.
   Status WithTimeline(std::optional<JobId> job,
-                      const std::function<void(const Timeline& timeline, std::size_t left_out)>& use);
+                      const std::function<void(const Timeline& timeline, std::size_t left_out)>& use) override;
 
-  [[nodiscard]] dfs::DfsClient& files() { return files_; }
+  [[nodiscard]] Result<job::CallerRights> WhoAmI() override;
+  [[nodiscard]] Result<millrace::Counters> Counters(JobId job) override;
+  Status History(JobId job, std::uint64_t after,
+                 const std::function<void(std::uint64_t number, const std::string& line)>& take) override;
+  Status ReadLog(const AttemptId& attempt, job::LogStream stream,
+                 const std::function<void(std::string_view piece)>& take) override;
+  [[nodiscard]] Result<dfs::FileStatus> Stat(const std::string& path) override;
+  Status List(const std::string& path, const std::function<bool(const dfs::FileStatus&)>& visit) override;
+
   [[nodiscard]] job::JobClient client() { return job::JobClient(files_); }
 
  private:

@@ -13,13 +13,19 @@ namespace {
 
 constexpr std::size_t kMostDecisions = 1000;
 
-AttemptTrack* FindAttempt(JobTrack& job, const AttemptId& id) {
+// Returns the place of the attempt in `attempts`.
+std::optional<std::uint32_t> PlaceOf(const JobTrack& job, const AttemptId& id) {
   const auto found = job.of_task.find(id.task);
-  if (found == job.of_task.end()) return nullptr;
+  if (found == job.of_task.end()) return std::nullopt;
   for (const std::uint32_t place : found->second) {
-    if (job.attempts[place].attempt == id) return &job.attempts[place];
+    if (job.attempts[place].attempt == id) return place;
   }
-  return nullptr;
+  return std::nullopt;
+}
+
+AttemptTrack* FindAttempt(JobTrack& job, const AttemptId& id) {
+  const std::optional<std::uint32_t> place = PlaceOf(job, id);
+  return place ? &job.attempts[*place] : nullptr;
 }
 
 std::string NodeText(NodeId node) { return "node " + std::to_string(node.value); }
@@ -183,19 +189,31 @@ std::string Timeline::WhyLaunched(const JobTrack& job, const AttemptTrack& attem
 
 void Timeline::Take(JobId job, std::uint64_t number, std::string_view line) {
   if (number <= LastLine(job)) return;
-  JobTrack none;
-  JobTrack* track = &none;
   if (job.value == 0) {
     last_of_nodes_ = number;
   } else {
-    track = &jobs_[job];
-    track->job = job;
-    track->last_line = number;
+    JobTrack& track = jobs_[job];
+    track.job = job;
+    track.last_line = number;
   }
   const std::optional<sched::JournalLine> read = sched::ParseJournalLine(line);
   if (!read) return;
   if (const auto* event = std::get_if<sched::Event>(&read->content))
-    std::visit(Taker{*this, *track, number, read->time, line}, *event);
+    Follow(job.value == 0 ? std::nullopt : std::optional(job), number, read->time, *event, line);
+}
+
+void Timeline::Follow(std::optional<JobId> job, std::uint64_t number, Micros at, const sched::Event& event,
+                      std::string_view line) {
+  JobTrack none;
+  JobTrack& track = job ? jobs_[*job] : none;
+  if (job) track.job = *job;
+  std::visit(Taker{*this, track, number, at, line}, event);
+}
+
+void Timeline::End(const AttemptId& attempt, AttemptState state, Micros ended) {
+  const auto job = jobs_.find(attempt.task.job);
+  if (job == jobs_.end()) return;
+  if (AttemptTrack* const track = FindAttempt(job->second, attempt)) EndAttempt(job->second, *track, state, ended);
 }
 
 void Timeline::End(JobId job, Micros ended) {
@@ -226,6 +244,13 @@ std::uint64_t Timeline::LastLine(JobId job) const {
 const JobTrack* Timeline::Find(JobId job) const {
   const auto found = jobs_.find(job);
   return found == jobs_.end() ? nullptr : &found->second;
+}
+
+const AttemptTrack* Timeline::Find(const AttemptId& attempt) const {
+  const JobTrack* const job = Find(attempt.task.job);
+  if (job == nullptr) return nullptr;
+  const std::optional<std::uint32_t> place = PlaceOf(*job, attempt);
+  return place ? &job->attempts[*place] : nullptr;
 }
 
 void Timeline::Trim(std::size_t attempts) {

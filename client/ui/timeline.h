@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,12 @@ class Timeline {
   // Takes a line of the job's journal, or of job 0, that of nodes and schedulers. Lines of a job come in their order; a
   // line that came before, or that is none, is left out.
   void Take(JobId job, std::uint64_t number, std::string_view line);
+  // Takes an event of the line, as Take does; without a job it is one of nodes and schedulers. Events come in the order
+  // of their times and numbers.
+  void Follow(std::optional<JobId> job, std::uint64_t number, Micros at, const sched::Event& event,
+              std::string_view line);
+  // Says that the attempt has ended, of which the journal has no line. Nothing happens if it does not run.
+  void End(const AttemptId& attempt, AttemptState state, Micros ended);
   // Says that the job has ended, so that nothing of it runs.
   void End(JobId job, Micros ended);
   // Ends what ran on nodes that were lost. To be called when the lines of a moment have been taken.
@@ -66,6 +73,7 @@ class Timeline {
   // Returns the number of the last line that was taken of the job's journal; 0: none.
   [[nodiscard]] std::uint64_t LastLine(JobId job) const;
   [[nodiscard]] const JobTrack* Find(JobId job) const;
+  [[nodiscard]] const AttemptTrack* Find(const AttemptId& attempt) const;
   [[nodiscard]] const std::map<JobId, JobTrack>& jobs() const { return jobs_; }
   // By the number of the line: the last launches, and what else was decided.
   [[nodiscard]] const std::map<std::uint64_t, Decision>& launches() const { return launches_; }

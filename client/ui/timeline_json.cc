@@ -159,33 +159,34 @@ Json ReducesJson(const JobTrack& job, Micros now) {
 
 // Where the time of the job went. The parts of its slots' time add up to `slots_s`.
 Json TimeJson(const JobTrack& job, Micros now) {
-  Micros first = 0, last_map = 0, maps = 0, copy = 0, wait = 0, compute = 0, wasted = 0, cpu = 0;
+  Micros first = 0, last_map = 0;
+  double maps = 0, copy = 0, wait = 0, compute = 0, wasted = 0, cpu = 0;  // sums of times that a journal may invent
   for (const AttemptTrack& attempt : job.attempts) {
     if (first == 0 || attempt.launched < first) first = attempt.launched;
     const Phases phases = PhasesOf(attempt, now);
-    const Micros all = phases.copy + phases.wait + phases.compute;
-    cpu += attempt.cpu;
+    const auto own = [](Micros time) { return static_cast<double>(time); };
+    cpu += own(attempt.cpu);
     if (attempt.state != AttemptState::kSucceeded && attempt.state != AttemptState::kRunning) {
-      wasted += all;
+      wasted += own(phases.copy) + own(phases.wait) + own(phases.compute);
       continue;
     }
     if (!attempt.attempt.task.reduce()) last_map = std::max(last_map, attempt.ended == 0 ? now : attempt.ended);
-    maps += attempt.attempt.task.reduce() ? 0 : phases.compute;
-    copy += phases.copy;
-    wait += phases.wait;
-    compute += attempt.attempt.task.reduce() ? phases.compute : 0;
+    maps += attempt.attempt.task.reduce() ? 0 : own(phases.compute);
+    copy += own(phases.copy);
+    wait += own(phases.wait);
+    compute += attempt.attempt.task.reduce() ? own(phases.compute) : 0;
   }
   const Micros end = job.ended == 0 ? now : job.ended;
   return {{"waited_s", Seconds(std::max<Micros>(0, (first == 0 ? end : first) - job.submitted))},
           {"until_last_map_s", first == 0 || last_map == 0 ? Json() : Seconds(last_map - first)},
           {"after_last_map_s", first == 0 ? Json() : Seconds(std::max<Micros>(0, end - std::max(last_map, first)))},
-          {"slots_s", Seconds(maps + copy + wait + compute + wasted)},
-          {"map_s", Seconds(maps)},
-          {"copy_s", Seconds(copy)},
-          {"wait_s", Seconds(wait)},
-          {"compute_s", Seconds(compute)},
-          {"wasted_s", Seconds(wasted)},
-          {"cpu_s", Seconds(cpu)}};
+          {"slots_s", InSeconds(maps + copy + wait + compute + wasted)},
+          {"map_s", InSeconds(maps)},
+          {"copy_s", InSeconds(copy)},
+          {"wait_s", InSeconds(wait)},
+          {"compute_s", InSeconds(compute)},
+          {"wasted_s", InSeconds(wasted)},
+          {"cpu_s", InSeconds(cpu)}};
 }
 
 // How many attempts ran on each node in each of some equal parts of the time from `from` to `now`, in the mean.

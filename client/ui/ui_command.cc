@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -18,6 +19,7 @@
 
 #include "base/console/arguments.h"
 #include "base/file.h"
+#include "client/ui/journal_view.h"
 #include "client/ui/master_view.h"
 #include "client/ui/ui_server.h"
 
@@ -124,28 +126,9 @@ int Serve(const cli::Invocation& invocation, const EndSignals& signals, UiServer
   }
 }
 
-}  // namespace
-
-int UiCommand(const cli::Invocation& invocation, const cli::Words& args) {
-  console::Arguments arguments(
-      "ui", "",
-      "Serves the page of the cluster at an address of this machine, with your rights, until Ctrl-C, and opens it in "
-      "the browser. The address that it prints opens the page once; Enter on the terminal prints another one. The page "
-      "only shows: it changes nothing.");
-  arguments.Example("");
-  arguments.Example("--port 8700 --no-open    # at the other end of `ssh -L 8700:127.0.0.1:8700`");
-  std::int64_t port = 0;
-  bool no_open = false;
-  constexpr std::int64_t kHighestPort = 65535;
-  arguments.Integer("--port", &port, 1, kHighestPort, "the port of 127.0.0.1 to listen at (default: any free one)");
-  arguments.Flag("--no-open", &no_open, "print the address only, and open no browser");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
-  EndSignals signals;
-  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { signals.Pass(); }, kCallTimeout);
-  signals.Hold();
-  if (!files.ok()) return invocation.Fail("ui", files.status(), kUnreachable);
-  MasterView view(**files, Monotonic);
-  const Result<std::unique_ptr<UiServer>> server = UiServer::Start(static_cast<std::uint16_t>(port), view);
+// Prints the address, opens the browser, and serves until a signal ends it.
+int Show(const cli::Invocation& invocation, const EndSignals& signals, View& view, std::uint16_t port, bool no_open) {
+  const Result<std::unique_ptr<UiServer>> server = UiServer::Start(port, view);
   if (!server.ok()) return invocation.Fail("ui", server.status());
   const std::string address = (*server)->NewAddress();
   console::Printer out(invocation.console);
@@ -162,6 +145,43 @@ int UiCommand(const cli::Invocation& invocation, const cli::Words& args) {
     }
   }
   return Serve(invocation, signals, **server);
+}
+
+}  // namespace
+
+int UiCommand(const cli::Invocation& invocation, const cli::Words& args) {
+  console::Arguments arguments(
+      "ui", "",
+      "Serves the page of the cluster at an address of this machine, with your rights, until Ctrl-C, and opens it in "
+      "the browser. The address that it prints opens the page once; Enter on the terminal prints another one. The page "
+      "only shows: it changes nothing.");
+  arguments.Example("");
+  arguments.Example("--port 8700 --no-open    # at the other end of `ssh -L 8700:127.0.0.1:8700`");
+  arguments.Example("--journal cluster.journal    # of `millrace job history >cluster.journal`");
+  std::int64_t port = 0;
+  bool no_open = false;
+  std::string journal;
+  constexpr std::int64_t kHighestPort = 65535;
+  arguments.Integer("--port", &port, 1, kHighestPort, "the port of 127.0.0.1 to listen at (default: any free one)");
+  arguments.Text("--journal", &journal,
+                 "show the cluster at the end of this journal, which `millrace job history` writes, and ask no master");
+  arguments.Flag("--no-open", &no_open, "print the address only, and open no browser");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  EndSignals signals;
+  // A name that is empty is that of no file, and no reason to ask a master.
+  if (std::ranges::any_of(args,
+                          [](const auto& word) { return word == "--journal" || word.starts_with("--journal="); })) {
+    signals.Pass();
+    const Result<std::unique_ptr<JournalView>> read = JournalView::Read(journal);
+    signals.Hold();
+    if (!read.ok()) return invocation.Fail("ui", read.status());
+    return Show(invocation, signals, **read, static_cast<std::uint16_t>(port), no_open);
+  }
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { signals.Pass(); }, kCallTimeout);
+  signals.Hold();
+  if (!files.ok()) return invocation.Fail("ui", files.status(), kUnreachable);
+  MasterView view(**files, Monotonic);
+  return Show(invocation, signals, view, static_cast<std::uint16_t>(port), no_open);
 }
 
 }  // namespace millrace::ui

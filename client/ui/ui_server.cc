@@ -37,7 +37,7 @@ std::string EventOf(const std::string& data) { return "event: digest\ndata: " + 
 
 }  // namespace
 
-Result<std::unique_ptr<UiServer>> UiServer::Start(std::uint16_t port, MasterView& view) {
+Result<std::unique_ptr<UiServer>> UiServer::Start(std::uint16_t port, View& view) {
   std::unique_ptr<UiServer> server(new UiServer(view));
   MILLRACE_TRY(server->Begin(port));
   return server;

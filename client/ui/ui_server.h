@@ -25,7 +25,7 @@ class UiServer {
   static constexpr std::size_t kMostTabs = 16, kMostWaiting = 64;
 
   // Listens at the port of 127.0.0.1; 0 takes any free one. Requires: `view` outlives the server.
-  [[nodiscard]] static Result<std::unique_ptr<UiServer>> Start(std::uint16_t port, MasterView& view);
+  [[nodiscard]] static Result<std::unique_ptr<UiServer>> Start(std::uint16_t port, View& view);
   ~UiServer();
   UiServer(const UiServer&) = delete;
   UiServer& operator=(const UiServer&) = delete;
@@ -34,7 +34,7 @@ class UiServer {
   [[nodiscard]] std::string NewAddress();
 
  private:
-  explicit UiServer(MasterView& view) : api_(view) {}
+  explicit UiServer(View& view) : api_(view) {}
   Status Begin(std::uint16_t port);
   void Respond(const http::Request& request, const http::Reply& reply);
   void Work();

@@ -7,6 +7,7 @@ import {useDocument} from "./source.js";
 
 /** @param {{cluster: any}} props */
 export function Space({cluster}) {
+  if (cluster.disks === null) return html`<p class="faint">A journal has nothing of the file system.</p>`;
   const {disks, blocks, files} = cluster, other = Math.max(0, disks.capacity - disks.used - disks.free);
   const wrong = [[blocks.missing, "missing", "bad"], [blocks.single_replica, "with a single replica", "warn"], [blocks.under_replicated, "under-replicated", "warn"],
                  [blocks.short_of_nodes, "short of nodes", "warn"], [blocks.corrupt_replicas, "corrupt replicas", "bad"]].filter(([n]) => n > 0);

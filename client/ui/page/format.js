@@ -4,8 +4,9 @@
 /** @param {number} n @param {string} one @param {string} [many] */
 export const count = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many ?? one + "s"}`;
 
-/** @param {number} bytes */
+/** @param {number|null} bytes null: nobody can tell */
 export function bytes(bytes) {
+  if (bytes === null) return "–";
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0;
   while (bytes >= 1024 && unit < units.length - 1) { bytes /= 1024; unit++; }

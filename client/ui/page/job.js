@@ -4,7 +4,7 @@ import {html, useEffect, useState} from "./preact.js";
 import {behind, bytes, count, done, duration, foretold, instant, percent} from "./format.js";
 import {Bar, Dot, Histogram, Parts, Pending, Section, State, Table} from "./pieces.js";
 import {Stream, Sums, useStream} from "./stream.js";
-import {kept, load, now, useDocument} from "./source.js";
+import {journal, kept, load, now, useDocument} from "./source.js";
 
 /** @param {{job: any}} props */
 function Facts({job}) {
@@ -21,7 +21,7 @@ function Facts({job}) {
     ["Input", bytes(job.input_bytes)], ["Read, shuffled, written", `${bytes(job.bytes_read)}, ${bytes(job.bytes_shuffled)}, ${bytes(job.bytes_written)}`],
     ["Maps at their data", `${job.maps_launched.node} on the node, ${job.maps_launched.rack} in its rack, ${job.maps_launched.datacenter + job.maps_launched.off} elsewhere`],
     ["Attempts", [[job.failed_attempts, "failed"], [job.killed_attempts, "killed"], [job.preempted_attempts, "preempted"], [job.speculative_attempts, "speculative"]].filter(([n]) => n > 0).map(([n, text]) => `${n} ${text}`).join(", ") || "none failed"],
-    ["Output", job.output || "–"],
+    ["Output", job.output === null ? "not in the journal" : job.output || "–"],
   ];
   return html`<dl class="facts">${facts.map(([term, text]) => html`<div><dt>${term}</dt><dd>${text}</dd></div>`)}</dl>`;
 }
@@ -84,7 +84,7 @@ const kPage = 100;
 /** @param {{job: any}} props */
 function Attempts({job}) {
   const [choice, choose] = useState({state: "", kind: "", sort: "took", offset: 0}), [logs, setLogs] = useState("");
-  const live = job.ended_at === null && !kept;
+  const live = job.ended_at === null && !kept && !journal;
   const list = useDocument(`jobs/${job.job}/tasks?limit=${kPage}&offset=${choice.offset}&sort=${choice.sort}${choice.state ? `&state=${choice.state}` : ""}${choice.kind ? `&kind=${choice.kind}` : ""}`, live ? 2 : -1);
   const total = Number(list.headers?.get("Millrace-Total") ?? 0);
   const set = (key) => (event) => choose({...choice, offset: 0, [key]: event.target.value});
@@ -113,9 +113,9 @@ function Counters({job}) {
 /** @param {{number: number}} props */
 export function Job({number}) {
   const [counters, setCounters] = useState(false);
-  const job = useDocument(`jobs/${number}`, 1), live = job.value !== null && job.value.ended_at === null, follows = live && !kept;
+  const job = useDocument(`jobs/${number}`, 1), live = job.value !== null && job.value.ended_at === null, follows = live && !kept && !journal;
   const begun = job.value !== null && job.value.first_launched_at !== null;
-  const summary = useDocument(begun ? `jobs/${number}/summary` : null, follows ? 2 : kept ? -1 : 10);
+  const summary = useDocument(begun ? `jobs/${number}/summary` : null, follows ? 2 : kept || journal ? -1 : 10);
   const stream = useStream(summary.value === null ? null : `job=${number}&limit=20000`, follows);  // which is large
   if (job.value === null) return html`<${Section} id="job" title=${`Job ${number}`}><${Pending} of=${job}/><//>`;
   const one = job.value;

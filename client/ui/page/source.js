@@ -73,7 +73,7 @@ function listen() {
     /** @type {Digest} */
     const digest = JSON.parse(event.data);
     note(true, digest.reachable, digest.why);
-    if (digest.now_at) link.skew_s = digest.now_at - Date.now() / 1000;
+    if (digest.now_at && !journal) link.skew_s = digest.now_at - Date.now() / 1000;
     if (digest.tags) link.tags = digest.tags;
     link.ticks++;
     tell();
@@ -96,8 +96,18 @@ export function begin() {
   });
 }
 
-/** The master's time, in seconds since 1970. */
-export const now = () => kept ? kept.now_at : Date.now() / 1000 + link.skew_s;
+// ---- a journal ----
+
+/** The journal that the page comes from; null where it comes from a master. @type {{file: string, lines: number, from_at: number, to_at: number, refused_lines: number, first_refused_line: number|null, jobs_without_attempts: number}|null} */
+export let journal = null;
+
+/** Asks where the page comes from, before anything is drawn. */
+export async function findSource() {
+  try { journal = (await load("source", false)).value.journal; } catch { /* the rest will say what is wrong */ }
+}
+
+/** The master's time, in seconds since 1970; of a journal that of its end. */
+export const now = () => kept ? kept.now_at : journal ? journal.to_at : Date.now() / 1000 + link.skew_s;
 
 /** Draws the component again with every event. */
 export function useLink() {

@@ -5,7 +5,7 @@
 import {html, useEffect, useMemo, useRef, useState} from "./preact.js";
 import {duration, hue, instant} from "./format.js";
 import {Chart, Dot, Pending, colour, useDark, useWidth} from "./pieces.js";
-import {load, link, now, useLink} from "./source.js";
+import {journal, load, link, now, useLink} from "./source.js";
 
 /** @typedef {{job: number, kind: string, task: number, number: number, node: number, launched_at: number, copied_at: number|null,
  *   computing_at: number|null, ended_at: number|null, state: string, second: boolean}} Attempt */
@@ -328,9 +328,10 @@ export function Stream({stream, span, slots, live, names = (node) => `node ${nod
 
 /** The stream of the whole cluster, with a choice of how far back. @param {{slots?: number}} props */
 export function ClusterStream({slots}) {
-  const [span, setSpan] = useState(600);
-  const stream = useStream(`last_s=${span}&limit=20000`, true);
-  return html`<div class="choice" role="group" aria-label="Time shown">${[[120, "2 min"], [600, "10 min"], [3600, "1 h"], [21600, "6 h"]].map(([seconds, text]) => html`
+  // Of a journal all is shown at first, since its end may be idle.
+  const [span, setSpan] = useState(journal ? 0 : 600);
+  const stream = useStream(`${span === 0 ? "" : `last_s=${span}&`}limit=20000`, !journal);
+  return html`<div class="choice" role="group" aria-label="Time shown">${[[120, "2 min"], [600, "10 min"], [3600, "1 h"], [21600, "6 h"], ...(journal ? [[0, "all"]] : [])].map(([seconds, text]) => html`
       <button aria-pressed=${span === seconds} onClick=${() => setSpan(seconds)}>${text}</button>`)}</div>
-    ${stream.attempts === null ? html`<${Pending} of=${{value: null, failure: stream.failure}}/>` : html`<${Stream} key=${span} stream=${stream} span=${span} slots=${slots} live=${true}/>`}`;
+    ${stream.attempts === null ? html`<${Pending} of=${{value: null, failure: stream.failure}}/>` : html`<${Stream} key=${span} stream=${stream} span=${span} slots=${slots} live=${!journal}/>`}`;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of the cluster in a line of words, and what is wrong with it.
 import {html} from "./preact.js";
-import {count, duration, why} from "./format.js";
+import {count, duration, instant, why} from "./format.js";
+import {journal} from "./source.js";
 
 /** @param {{cluster: any, jobs: any[]|null}} props */
 export function Words({cluster, jobs}) {
@@ -9,7 +10,7 @@ export function Words({cluster, jobs}) {
   const waiting = (jobs ?? []).filter((job) => why(job)).sort((a, b) => (a.state === "waiting" ? 0 : 1) - (b.state === "waiting" ? 0 : 1));
   const idle = cluster.jobs.running + cluster.jobs.waiting === 0;
   return html`<p class="words" id="words">
-    <strong>${busy} of ${count(all, "slot")} busy</strong>${idle ? "; no jobs" : html`; ${count(cluster.jobs.running, "job")} ${cluster.jobs.running === 1 ? "runs" : "run"}${cluster.jobs.waiting > 0 ? `, ${count(cluster.jobs.waiting, "waits", "wait")}` : ""}`}${
+    ${journal ? `At the end of the journal, ${instant(journal.to_at)}: ` : ""}<strong>${busy} of ${count(all, "slot")} busy</strong>${idle ? "; no jobs" : html`; ${count(cluster.jobs.running, "job")} ${cluster.jobs.running === 1 ? "runs" : "run"}${cluster.jobs.waiting > 0 ? `, ${count(cluster.jobs.waiting, "waits", "wait")}` : ""}`}${
     waiting.length === 0 ? "." : html`. ${waiting.slice(0, 2).map((job) => html`<span class="because"><a href=${`#/job/${job.job}`}>job ${job.job}</a>: ${why(job)}. </span>`)}${
     waiting.length > 2 ? html`<span class="faint">${count(waiting.length - 2, "other")} wait or could use more slots, too.</span>` : ""}`}
   </p>`;
@@ -24,4 +25,4 @@ export function Notices({cluster}) {
 }
 
 /** @param {{cluster: any}} props */
-export const Facts = ({cluster}) => html`<span class="faint">${count(cluster.nodes.live, "node")} live${cluster.nodes.lost > 0 ? `, ${cluster.nodes.lost} lost` : ""} · scheduler ${cluster.scheduler} · up ${duration(Math.floor(cluster.up_s))}</span>`;
+export const Facts = ({cluster}) => html`<span class="faint">${count(cluster.nodes.live, "node")} live${cluster.nodes.lost > 0 ? `, ${cluster.nodes.lost} lost` : ""} · scheduler ${cluster.scheduler ?? "unknown"}${cluster.up_s === null ? "" : ` · up ${duration(Math.floor(cluster.up_s))}`}</span>`;

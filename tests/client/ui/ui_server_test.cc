@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "client/ui/master_view.h"
 #include "tests/dfs/client/fake_name_server.h"
 
 namespace millrace::ui {
