@@ -72,7 +72,8 @@ Json ClusterDocument(const Snapshot& snapshot, const std::string& scheduler) {
     ++(job.state == JobState::kWaiting ? status.jobs_waiting : status.jobs_running);
   Json json = cli::ClusterDocument(report);
   json["scheduler"] = console::TextOrNull(scheduler);
-  SetNull(&json, {"healthy", "state", "cluster", "master", "workers", "up_s", "disks", "files", "blocks", "backup"});
+  SetNull(&json, {"healthy", "state", "faults", "warnings", "out_of_use", "notes", "cluster", "master", "workers",
+                  "up_s", "disks", "files", "blocks", "backup"});
   SetNull(&json["nodes"], {"full", "ailing", "maintenance", "awaited"});
   return json;
 }
@@ -155,9 +156,8 @@ Status JournalView::ReadLines() {
 void JournalView::MakeSnapshot() {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->master_now = play_.end();
-  snapshot->unknown_of_jobs = {"output",           "after",          "waits_for",
-                               "even_if_failed",   "queued_at",      "left_out",
-                               "left_out_records", "bytes_shuffled", "bytes_written"};
+  snapshot->unknown_of_jobs = {"output", "after",    "waits_for",        "even_if_failed", "queued_at",
+                               "waits",  "left_out", "left_out_records", "bytes_shuffled", "bytes_written"};
   snapshot->unknown_of_attempts = {"host"};
   for (const auto& [id, job] : jobs_) {
     if (!Ended(job.state)) snapshot->live.push_back(job);

@@ -334,6 +334,11 @@ class JsonTest(unittest.TestCase):
             c.run("run", "grep", "/in", "-o", "/lines", "-D", "grep.pattern=a", "-D", "grep.lines=true")
             c.run("node", "decommission", "--force", "--no-wait", "1")
             c.run("run", "wordcount", "/in", "-o", "/late", "--detach")
+            self.checker.check_shared("where-it-comes-from", ui.json("source"))
+            journal = c.run("job", "history")[0].decode()
+            for text in (journal, journal + "1 JobKilled job=job99\n"):
+                with Ui(c, "--no-open", "--journal", self.write("journal", text)) as of_journal:
+                    self.checker.check_shared("where-it-comes-from", of_journal.json("source"))
             for job in (1, 2, 3):
                 self.checker.check_shared("figures-of-a-job", ui.json(f"jobs/{job}/summary"))
             self.checker.check_shared("the-task-stream", ui.json("stream"))

@@ -332,5 +332,85 @@ class LiveJobsTest(unittest.TestCase):
             events.close()
 
 
+class JournalTest(unittest.TestCase):
+    """`millrace ui --journal` shows what the master has shown."""
+
+    UNKNOWN = ("waits", "output", "after", "waits_for", "even_if_failed", "queued_at", "left_out", "left_out_records", "bytes_shuffled", "bytes_written")
+
+    def test_same_as_the_master_has_said(self):
+        with Cluster(workers=2, map_slots=2) as cluster:
+            run = cluster.run
+
+            def said(*command):
+                return json.loads(run(*command, "--json")[0])
+
+            run("fs", "put", "-", "/in/a", input=words(1, 30000))
+            run("run", "wordcount", "/in", "-o", "/out", "--reducers", "2", "--name", "<b>counts</b>", "--pool", "etl", "--priority", "HIGH")
+            run("fs", "put", "-", "/damaged/a.gz", input=b"no gzip")
+            run("run", "wordcount", "/damaged", "-o", "/failed", "-D", "job.max_attempts=2", status=1)
+            sleeping = ["run", "sleep", "--detach", "-D", "input.maps=2", "-D", "sleep.map_time=600s", "--reducers", "0", "-o"]
+            run(*sleeping, "/killed")
+            run(*sleeping, "/held", "--hold")
+            while said("job", "status", "3")["maps"]["running"] < 2:
+                pass
+            run("job", "kill", "3")
+            run(*sleeping, "/live")
+            while said("job", "status", "5")["maps"]["running"] < 2:
+                pass
+            # A master that has started again does not know any more why it killed attempts; the journal's engine does.
+            tasks = {job: said("job", "tasks", str(job)) for job in (1, 2, 3, 5)}
+            cluster.kill_master()
+            cluster.start_master()
+            while sum(node["state"] == "alive" for node in said("node", "list")) < 2:
+                pass
+            run("node", "decommission", "--force", "--no-wait", "2")
+            jobs, nodes, scheduler = said("job", "list"), said("node", "list"), said("scheduler", "show")
+            self.assertEqual(jobs.pop(3)["state"], "waiting")  # the master journals a job that is held when it is released
+            with Ui(cluster) as ui:
+                summaries = {job: ui.json(f"jobs/{job}/summary") for job in (1, 3)}
+            journal = cluster.path("journal")
+            with open(journal, "wb") as f:
+                f.write(run("job", "history")[0])
+            cluster.stop_master()
+            with Ui(cluster, "--no-open", "--journal", journal) as ui:
+                self.assertEqual(ui.json("source")["journal"]["refused_lines"], 0)
+                ours = ui.json("jobs")
+                self.assertEqual([job["job"] for job in ours], [job["job"] for job in jobs])
+                for one, theirs in zip(ours, jobs):
+                    self.assertEqual({key: one[key] for key in self.UNKNOWN}, dict.fromkeys(self.UNKNOWN))
+                    # The fractions of what runs come with heartbeats, of which the journal has none. A failed job is told why in the words of the same engine.
+                    for key in set(theirs) - set(self.UNKNOWN) - {"copy_fraction", "reason", "input_bytes", "bytes_read", "foretold"}:
+                        mine, its = one[key], theirs[key]
+                        if key in ("maps", "reduces"):
+                            mine, its = ({name: number for name, number in phase.items() if name != "fraction"} for phase in (mine, its))
+                        self.assertEqual(mine, its, (one["job"], key))
+                    if one["ended_at"] is not None:
+                        self.assertEqual((one["reason"], one["maps"], one["reduces"]), (theirs["reason"], theirs["maps"], theirs["reduces"]))
+                self.assertEqual((ours[0]["input_bytes"], ours[0]["bytes_read"]), (jobs[0]["input_bytes"], jobs[0]["bytes_read"]))
+                self.assertEqual([job["state"] for job in ours], ["succeeded", "failed", "killed", "running"])
+                for job, theirs in tasks.items():
+                    self.assertEqual(ui.json(f"jobs/{job}/tasks"), [{**task, "host": None} for task in theirs])
+                for job, theirs in summaries.items():
+                    self.assertEqual(ui.json(f"jobs/{job}/summary"), theirs)
+                self.assertEqual([(node["node"], node["rack"], node["map_slots"], node["maps_running"]) for node in ui.json("nodes")],
+                                 [(node["node"], node["rack"], node["map_slots"], node["maps_running"]) for node in nodes])
+                self.assertEqual([node["state"] for node in ui.json("nodes")], ["alive", "drained"])
+                self.assertEqual(ui.json("cluster")["scheduler"], scheduler["name"])
+                for path in ("files?path=/in", "jobs/1/counters", f"jobs/1/logs/{tasks[1][0]['attempt']}?stream=stderr"):
+                    self.assertIn("a journal has nothing of", ui.json(path, 404)["error"])
+                event = next(ui.events())
+                self.assertTrue(event["reachable"])
+                self.assertEqual(event["now_at"], ui.json("source")["journal"]["to_at"])
+                # Who may look is decided as for a live page.
+                self.assertEqual(ui.ask("/api/v1/jobs")[0], 401)
+                self.assertEqual(ui.ask(f"/?token={ui.token}")[0], 403)
+            with open(journal, "ab") as f:
+                f.write(b"17 AttemptLau")
+            for damaged, why in ((journal, b'is not an event'), (cluster.path("none"), b"none"), ("", b"")):
+                err = run("ui", "--no-open", "--journal", damaged, status=1)[1]
+                self.assertIn(why, err)
+                self.assertEqual(err.count(b"\n"), 1)
+
+
 if __name__ == "__main__":
     unittest.main()

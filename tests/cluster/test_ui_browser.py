@@ -101,6 +101,45 @@ class RealTest(BrowserTest):
             self.assert_clean("job")
             self.assertIn(EVIL, self.text())
 
+    def test_a_journal(self):
+        """Every view, without a master, and what a journal does not have is not shown as nothing."""
+        self.cluster.run("run", "sleep", "-o", "/live", "--detach", "-D", "input.maps=2", "-D", "sleep.map_time=600s", "--reducers", "0")
+        while json.loads(self.cluster.run("job", "status", "3", "--json")[0])["maps"]["running"] < 2:
+            pass
+        path = os.path.join(self.directory.name, "journal")
+        with open(path, "wb") as file:
+            file.write(self.cluster.run("job", "history")[0])
+        self.cluster.kill_master()
+        with Ui(self.cluster, "--no-open", "--journal", path) as ui:
+            self.open(ui.address)
+            for view, selectors in VIEWS.items():
+                if view != "#/files/":
+                    self.go(view)
+                    self.wait_for("#journal, " + selectors)
+                    self.assert_clean(view)
+            self.assertIn(EVIL, self.text())
+            self.go("#/")
+            self.wait("document.querySelector('#words').innerText.includes('2 of 6 slots busy; 1 job runs')", "the end of the journal in words")
+            self.wait("document.querySelector('#space').innerText.includes('A journal has nothing of the file system')", "no space")
+            self.wait("document.querySelector('#jobs').innerText.includes('the journal does not tell')", "no reason why it waits")
+            self.wait("document.querySelector('#stream canvas')?.ariaLabel.includes('Task stream: ')", "slots over time")
+            self.assertNotIn("Files", self.browser.run("return document.querySelector('nav').innerText"))
+            self.assertIsNone(self.browser.run("return document.querySelector('#skew')"))
+            self.go("#/files/in")
+            self.wait("document.querySelector('#directory .failure').innerText.includes('a journal has nothing of the file system')", "no files")
+            self.go("#/job/1")
+            self.wait_for("#time, #durations, .histogram, .stream canvas, .reduce, .facts")
+            self.wait("document.querySelector('.facts').innerText.includes('not in the journal')", "no output")
+            self.browser.click("td button.link")
+            self.wait("document.querySelector('.logs .failure').innerText.includes('a journal has nothing of logs')", "no logs")
+            self.assertIn(EVIL, self.text())
+            for width in (400, 1400):
+                self.browser.width(width)
+                self.assert_clean(f"a job of a journal, at {width}")
+            self.go("#/job/3")
+            self.wait("document.querySelector('#stream canvas')?.ariaLabel.includes('2 attempts')", "a job that ran at the end")
+            self.assert_clean("a live job of a journal")
+
     def test_a_job_as_a_file(self):
         path = os.path.join(self.directory.name, "job.html")
         self.assertEqual(self.cluster.run("job", "export", "1", "-o", path), (b"", b""))

@@ -41,8 +41,8 @@ export const percent = (fraction) => `${Math.floor(Math.min(1, Math.max(0, fract
 /** The part of the whole job that is done; maps, copies and reduces have equal weights. @param {any} job */
 export const done = (job) => job.reduces.total === 0 ? job.maps.fraction : (job.maps.fraction + job.copy_fraction + job.reduces.fraction) / 3;
 
-/** Why a live job has no more slots, or what it waits for besides slots. @param {any} job */
-export const why = (job) => job.waits[0]?.reason ?? job.reason;
+/** Why a live job has no more slots, or what it waits for besides slots; a journal does not tell. @param {any} job */
+export const why = (job) => job.waits?.[0]?.reason ?? job.reason;
 
 /** When the job will probably start or end, where the master says so. @param {any} job @param {"start"|"end"} which */
 export function foretold(job, which) {

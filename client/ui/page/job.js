@@ -124,7 +124,7 @@ export function Job({number}) {
       ${live ? html`<${Bar} fraction=${done(one)} job=${number} label=${`job ${number}`}/>` : ""}
       ${live && one.reduces.total > 0 ? html`<p class="faint">maps ${percent(one.maps.fraction)}, copy ${percent(one.copy_fraction)}, reduces ${percent(one.reduces.fraction)}</p>` : ""}
       ${one.reason ? html`<p class=${live ? "because" : "failure"} id="reason">${live ? one.reason[0].toUpperCase() + one.reason.slice(1) : one.reason}</p>` : ""}
-      ${one.waits.map((wait) => html`<p class="because">${wait.kind === "permit" ? "Compute permits" : `${wait.kind === "map" ? "Map" : "Reduce"} slots`}: ${wait.reason}</p>`)}
+      ${(one.waits ?? []).map((wait) => html`<p class="because">${wait.kind === "permit" ? "Compute permits" : `${wait.kind === "map" ? "Map" : "Reduce"} slots`}: ${wait.reason}</p>`)}
       <${Facts} job=${one}/><//>
     ${summary.value === null ? html`<${Section} id="time" title="Where its time went"><${Pending} of=${one.first_launched_at === null ? {value: null, failure: "Nothing of it has run yet."} : summary}/><//>` : html`
     <${Section} id="time" title="Where its time went"><${Where} summary=${summary.value} job=${one}/><//>

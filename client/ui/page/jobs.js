@@ -22,7 +22,7 @@ export function Jobs({jobs, ended}) {
       <td class=${ended ? "time" : "done"}>${ended ? duration(job.ended_at - job.submitted_at) : html`<${Bar} fraction=${done(job)} job=${job.job} label=${`job ${job.job}`}/>`}</td>
       <td class="time">${ended ? instant(job.ended_at) : job.first_launched_at === null ? "–" : duration(Math.max(0, now() - job.first_launched_at))}</td>
       ${foretells ? html`<td class="time">${likely(job)}</td>` : ""}
-      <td class="why">${ended ? job.reason : why(job)}</td></tr>`)}
+      <td class="why">${ended ? job.reason : why(job) || (job.waits === null ? "the journal does not tell" : "")}</td></tr>`)}
   <//>
   ${jobs.length > shown ? html`<p><button onClick=${() => show(shown + kMore)}>${jobs.length - shown} more jobs</button></p>` : ""}`;
 }

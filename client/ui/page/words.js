@@ -18,7 +18,7 @@ export function Words({cluster, jobs}) {
 
 /** @param {{cluster: any}} props */
 export function Notices({cluster}) {
-  const all = [...cluster.faults, ...cluster.warnings];
+  const all = [...(cluster.faults ?? []), ...(cluster.warnings ?? [])];
   if (all.length === 0) return null;
   return html`<ul class="notices">${all.slice(0, 8).map((notice) => html`<li class=${notice.level}><b>${notice.level}</b> ${notice.text}</li>`)}${
     all.length > 8 ? html`<li>and ${all.length - 8} more: <code>millrace cluster status</code></li>` : ""}</ul>`;

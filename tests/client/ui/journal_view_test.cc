@@ -195,10 +195,10 @@ TEST_F(JournalViewTest, NodesPoolsAndDecisions) {
 TEST_F(JournalViewTest, WhatAJournalCannotKnowIsNoZero) {
   const std::unique_ptr<JournalView> view = Read(kJournal);
   const Json job = Get(*view, "jobs/1");
-  for (const char* const field : {"output", "bytes_shuffled", "bytes_written", "after", "foretold"})
+  for (const char* const field : {"output", "bytes_shuffled", "bytes_written", "after", "foretold", "waits"})
     EXPECT_EQ(job.at(field), nullptr) << field;
   const Json cluster = Get(*view, "cluster");
-  for (const char* const field : {"healthy", "up_s", "disks", "files", "blocks", "backup", "cluster"})
+  for (const char* const field : {"healthy", "faults", "up_s", "disks", "files", "blocks", "backup", "cluster"})
     EXPECT_EQ(cluster.at(field), nullptr) << field;
   for (const char* const path : {"files?path=%2F", "jobs/1/counters", "jobs/1/logs/job1.m.0.0?stream=stderr", "whoami"})
     EXPECT_THAT(Get(*view, path, 404)["error"].get<std::string>(), StartsWith("a journal has nothing of ")) << path;
