@@ -122,7 +122,7 @@ class RealTest(BrowserTest):
             self.wait("document.querySelector('#words').innerText.includes('2 of 6 slots busy; 1 job runs')", "the end of the journal in words")
             self.wait("document.querySelector('#space').innerText.includes('A journal has nothing of the file system')", "no space")
             self.wait("document.querySelector('#jobs').innerText.includes('the journal does not tell')", "no reason why it waits")
-            self.wait("document.querySelector('#stream canvas')?.ariaLabel.includes('Task stream: ')", "slots over time")
+            self.wait("document.querySelector('.stream canvas')?.ariaLabel.includes('Task stream: ')", "slots over time")
             self.assertNotIn("Files", self.browser.run("return document.querySelector('nav').innerText"))
             self.assertIsNone(self.browser.run("return document.querySelector('#skew')"))
             self.go("#/files/in")
@@ -132,12 +132,13 @@ class RealTest(BrowserTest):
             self.wait("document.querySelector('.facts').innerText.includes('not in the journal')", "no output")
             self.browser.click("td button.link")
             self.wait("document.querySelector('.logs .failure').innerText.includes('a journal has nothing of logs')", "no logs")
+            self.assertEqual([line for line in self.browser.log() if "404 (Not Found)" not in line], [], "but for what was asked for in vain")
             self.assertIn(EVIL, self.text())
             for width in (400, 1400):
                 self.browser.width(width)
                 self.assert_clean(f"a job of a journal, at {width}")
             self.go("#/job/3")
-            self.wait("document.querySelector('#stream canvas')?.ariaLabel.includes('2 attempts')", "a job that ran at the end")
+            self.wait("document.querySelector('.stream canvas')?.ariaLabel.includes('2 attempts')", "a job that ran at the end")
             self.assert_clean("a live job of a journal")
 
     def test_a_job_as_a_file(self):
