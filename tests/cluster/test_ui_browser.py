@@ -106,6 +106,7 @@ class RealTest(BrowserTest):
         self.cluster.run("run", "sleep", "-o", "/live", "--detach", "-D", "input.maps=2", "-D", "sleep.map_time=600s", "--reducers", "0")
         while json.loads(self.cluster.run("job", "status", "3", "--json")[0])["maps"]["running"] < 2:
             pass
+        self.cluster.run("job", "priority", "3", "HIGH")  # a line that is later than the launches, so that these have lasted
         path = os.path.join(self.directory.name, "journal")
         with open(path, "wb") as file:
             file.write(self.cluster.run("job", "history")[0])
