@@ -133,6 +133,8 @@ class FakeCluster:
                 "time": {"waited_s": 20, "until_last_map_s": 6800, "after_last_map_s": 180, "slots_s": 2.4e6, "map_s": 2.2e6, "copy_s": 9000, "wait_s": 3000, "compute_s": 15000, "wasted_s": 173000, "cpu_s": 2e6}}
 
     def document(self, path, query):
+        if path == "source":
+            return {"journal": None}
         if path == "cluster":
             return self.cluster()
         if path == "nodes":
