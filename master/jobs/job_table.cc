@@ -131,7 +131,10 @@ Status JobTable::LoadRecords(const KeyValueStore& store) {
       return false;
     }
     const JobId id = record->id;
-    if (!record->outcome) live_.insert(id);
+    if (!record->outcome) {
+      live_.insert(id);
+      outputs_.emplace(record->request.output, id);
+    }
     if (!record->request.token.empty()) by_token_[record->request.token] = id;
     jobs_[id].record = *std::move(record);
     return true;
@@ -160,10 +163,32 @@ Status JobTable::LoadWork(const KeyValueStore& store, TrackedJob& job) {
 TrackedJob& JobTable::Add(JobRecord record) {
   const JobId id = record.id;
   live_.insert(id);
+  outputs_.emplace(record.request.output, id);
   if (!record.request.token.empty()) by_token_[record.request.token] = id;
   TrackedJob& job = jobs_[id];
   job.record = std::move(record);
   return job;
+}
+
+void JobTable::NoteEnded(JobId job) {
+  live_.erase(job);
+  outputs_.erase({jobs_.at(job).record.request.output, job});
+}
+
+std::optional<JobId> JobTable::WriterAround(const std::string& path, JobId except) const {
+  const auto writer_from = [&](const std::string& first, const auto& belongs) -> std::optional<JobId> {
+    for (auto at = outputs_.lower_bound({first, JobId{0}}); at != outputs_.end() && belongs(at->first); ++at) {
+      if (at->second != except) return at->second;
+    }
+    return std::nullopt;
+  };
+  const std::string below = path == "/" ? path : path + "/";
+  if (const auto found = writer_from(below, [&](const std::string& output) { return output.starts_with(below); }))
+    return found;
+  for (std::string above = path; !above.empty() && above != "/"; above = above.substr(0, above.rfind('/'))) {
+    if (const auto found = writer_from(above, [&](const std::string& output) { return output == above; })) return found;
+  }
+  return std::nullopt;
 }
 
 void JobTable::Follow(const sched::Event& event, Micros time) {

@@ -100,7 +100,7 @@ class JobTable {
   // Adds the job. Requires: the id is new, and the job has not ended.
   TrackedJob& Add(JobRecord record);
   // Notes that the job has ended; it is still remembered. Requires: the job lives.
-  void NoteEnded(JobId job) { live_.erase(job); }
+  void NoteEnded(JobId job);
   // Applies an event of the journal if it is about an attempt; ignores other events, and events of jobs that are not
   // remembered.
   void Follow(const sched::Event& event, Micros time);
@@ -124,6 +124,9 @@ class JobTable {
   [[nodiscard]] std::vector<JobId> After(JobId after, std::size_t limit, bool live_only) const;
   // Returns the job that was submitted with this token; nothing for an empty token.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const;
+  // Returns a live job whose output is at this path, above or below it, if there is one other than `except`. Such a job
+  // removes its output if it fails, and reads or writes there meanwhile.
+  [[nodiscard]] std::optional<JobId> WriterAround(const std::string& path, JobId except) const;
   // Returns true if the attempts of a live job write to this path.
   [[nodiscard]] bool IsOutput(std::string_view path) const;
   // Returns the node on which the attempt runs; nothing if it does not run.
@@ -135,6 +138,7 @@ class JobTable {
 
   std::map<JobId, TrackedJob> jobs_;
   std::set<JobId> live_;
+  std::set<std::pair<std::string, JobId>> outputs_;  // of live jobs
   std::map<std::string, JobId> by_token_;
 };
 

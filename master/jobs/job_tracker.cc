@@ -151,7 +151,7 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Principal& who) {
   if (const auto known = FindToken(request.token)) return *known;
-  MILLRACE_TRY(CheckRequest(&request, who, step->now));
+  MILLRACE_TRY(CheckRequest(&request, who, step->now, JobId{0}));
   JobRecord record;
   MILLRACE_ASSIGN(record.waits_for, CheckAfter(request));
   record.waits = request.held || !record.waits_for.empty();
@@ -176,7 +176,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Prin
   return id;
 }
 
-Status JobTracker::CheckRequest(JobRequest* request, const dfs::Principal& who, Micros now) const {
+Status JobTracker::CheckRequest(JobRequest* request, const dfs::Principal& who, Micros now, JobId id) const {
   MILLRACE_TRY(CheckPlaces(*request));
   request->input_sample = request->input_sample.substr(0, sched::kInputTypeBytes);
   MILLRACE_ASSIGN(request->output, dfs::CanonicalPath(request->output));
@@ -186,9 +186,11 @@ Status JobTracker::CheckRequest(JobRequest* request, const dfs::Principal& who, 
   if (files_.names().Stat(request->output).ok()) {
     return Exists("output " + Quote(request->output) + ": exists already; remove it or name another one");
   }
-  if (const std::optional<JobId> other = waiting_.WriterOf(request->output)) {
-    return Exists("output " + Quote(request->output) + ": " + ToText(*other) +
-                  ", which waits, is to write it; name another one, or kill that job");
+  if (const std::optional<JobId> other = jobs_.WriterAround(request->output, id)) {
+    const std::string& of_other = jobs_.Find(*other)->record.request.output;
+    return Exists("output " + Quote(request->output) + ": " + ToText(*other) + ", which has not ended, " +
+                  (of_other == request->output ? "is to write it" : "writes to " + Quote(of_other)) +
+                  "; name another one, or wait for that job");
   }
   return Status::Ok();
 }
@@ -287,7 +289,7 @@ Status JobTracker::Start(TrackedJob& job, Step* step) {
   JobRecord& record = job.record;
   const dfs::Principal who = principal_of_ ? principal_of_(record.request.owner) : dfs::Everybody();
   waiting_.Remove(record);
-  MILLRACE_TRY(CheckRequest(&record.request, who, record.submitted));
+  MILLRACE_TRY(CheckRequest(&record.request, who, record.submitted, record.id));
   MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanAndMakeOutput(record.request, who, step));
   record.waits = false;
   record.held_back = step->now - record.submitted;

@@ -268,7 +268,7 @@ class JobTracker {
   [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
   // ---- submission ----
   // Checks the parts of a request that do not depend on other jobs, and completes it.
-  Status CheckRequest(JobRequest* request, const dfs::Principal& who, Micros now) const;
+  Status CheckRequest(JobRequest* request, const dfs::Principal& who, Micros now, JobId id) const;
   // Cuts the inputs and makes the output directory.
   Result<std::vector<PackedSplits>> PlanAndMakeOutput(const JobRequest& request, const dfs::Principal& who, Step* step);
   // Returns those of the jobs that have not ended.

@@ -8,15 +8,12 @@ namespace millrace::master {
 void WaitingJobs::Add(const JobRecord& record) {
   all_.insert(record.id);
   due_.insert(record.id);
-  outputs_[record.request.output] = record.id;
   for (const JobId other : record.waits_for) waiting_for_[other].insert(record.id);
 }
 
 void WaitingJobs::Remove(const JobRecord& record) {
   all_.erase(record.id);
   due_.erase(record.id);
-  const auto output = outputs_.find(record.request.output);
-  if (output != outputs_.end() && output->second == record.id) outputs_.erase(output);
   for (const JobId other : record.waits_for) Settle(record.id, other);
 }
 
@@ -34,11 +31,6 @@ void WaitingJobs::Settle(JobId job, JobId other) {
   if (waiting == waiting_for_.end()) return;
   waiting->second.erase(job);
   if (waiting->second.empty()) waiting_for_.erase(waiting);
-}
-
-std::optional<JobId> WaitingJobs::WriterOf(const std::string& output) const {
-  const auto found = outputs_.find(output);
-  return found == outputs_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<JobId> WaitingJobs::WaitingFor(JobId job) const {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,12 +35,9 @@ class WaitingJobs {
 
   // Returns the jobs that wait for this one, in order.
   [[nodiscard]] std::vector<JobId> WaitingFor(JobId job) const;
-  // Returns the job that is to make this output, if one of these is.
-  [[nodiscard]] std::optional<JobId> WriterOf(const std::string& output) const;
 
  private:
   std::set<JobId> all_, due_;
-  std::map<std::string, JobId> outputs_;
   std::map<JobId, std::set<JobId>> waiting_for_;  // by the job that is waited for
 };
 

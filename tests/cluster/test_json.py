@@ -331,7 +331,7 @@ class JsonTest(unittest.TestCase):
         with Cluster(workers=1) as c, Ui(c) as ui:
             c.run("fs", "put", "-", "/in/a", input=words(1, 3000))
             c.run("run", "wordcount", "/in", "-o", "/out", "--reducers", "2")
-            c.run("run", "grep", "/in", "-o", "/lines", "-D", "grep.pattern=a", "-D", "grep.lines=true")
+            c.run("run", "grep", "/in", "-o", "/lines", "-D", "grep.pattern=a", "-D", "grep.lines=true", "--reducers", "0")
             c.run("node", "decommission", "--force", "--no-wait", "1")
             c.run("run", "wordcount", "/in", "-o", "/late", "--detach")
             self.checker.check_shared("where-it-comes-from", ui.json("source"))

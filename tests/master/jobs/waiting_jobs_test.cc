@@ -160,8 +160,8 @@ TEST_F(WaitingJobsTest, AJobThatCannotStartFailsAndSaysWhy) {
   const JobId no_input = Submit(After({first}, "/two", "/nothing/here"));
   const JobId no_output = Submit(After({first}, "/three"));
   const JobId behind = Submit(After({no_input}, "/four"));
-  EXPECT_THAT(Refused(After({first}, "/three")).message(), HasSubstr("job3, which waits, is to write it"));
-  EXPECT_THAT(Refused(Request("/three", 0)).message(), HasSubstr("job3, which waits, is to write it"));
+  EXPECT_THAT(Refused(After({first}, "/three")).message(), HasSubstr("job3, which has not ended, is to write it"));
+  EXPECT_THAT(Refused(Request("/three", 0)).message(), HasSubstr("job3, which has not ended, is to write it"));
   {
     Step step = At();
     ASSERT_TRUE(files->MakeDirectory("/three", "ann", step.now, &step.batch).ok());
@@ -175,6 +175,20 @@ TEST_F(WaitingJobsTest, AJobThatCannotStartFailsAndSaysWhy) {
   EXPECT_THAT(ReasonOf(no_output), HasSubstr("exists already"));
   EXPECT_TRUE(Exists("/three")) << "it is Ann's";
   EXPECT_EQ(ReasonOf(behind), "job2, after which it was to run, failed");
+}
+
+// A job that fails removes its output with all that is in it, and another may read there.
+TEST_F(WaitingJobsTest, NoJobWritesInsideOrAboveTheOutputOfAnother) {
+  AddFile("/in/text", 1, {AddWorker("a", 1, 1)});
+  const JobId first = Submit(Request("/a/one", 0));
+  Submit(After({first}, "/b/two"));
+  EXPECT_THAT(Refused(Request("/a/one/in", 0)).message(), HasSubstr("job1, which has not ended, writes to \"/a/one\""));
+  EXPECT_THAT(Refused(Request("/b/two/in/deep", 0)).message(), HasSubstr("job2, which has not ended, writes to"));
+  EXPECT_THAT(Refused(Request("/b", 0)).message(), HasSubstr("job2, which has not ended, writes to"));
+  Submit(Request("/a/one2", 0));
+  Submit(Request("/b/two-more", 0));
+  Kill(first);
+  Submit(Request("/a/one/in", 0));
 }
 
 TEST_F(WaitingJobsTest, TheOwnersRightsAreThoseOfTheStart) {
@@ -350,7 +364,7 @@ TEST_F(WaitingJobsTest, TenThousandJobsWaitForOne) {
     const JobId first = Submit(Request(killed ? "/killed" : "/one", 0));
     std::vector<JobId> all;
     for (std::uint32_t i = 0; i < kJobs; ++i)
-      all.push_back(Submit(After({first}, (killed ? "/killed/" : "/out/") + std::to_string(i))));
+      all.push_back(Submit(After({first}, (killed ? "/never/" : "/out/") + std::to_string(i))));
     EXPECT_FALSE(jobs->AnyDue());
     if (killed) {
       Kill(first);
