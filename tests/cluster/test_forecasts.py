@@ -109,7 +109,7 @@ class ForecastsTest(unittest.TestCase):
         self.until_told(held, self.knows)
         self.cluster.run("job", "hold", held)
         after = self.sleep("chained", 1, 100, "--after", blocker)
-        for job, why in ((held, f"it is held by its owner, until `millrace job release {held}`"), (after, f"it waits for job{blocker} to end")):
+        for job, why in ((held, f"it is held, until `millrace job release {held}`"), (after, f"it waits for job{blocker} to end")):
             told = self.status(job)["foretold"]
             for time_of in ("start", "end"):
                 self.assertIsNone(told[time_of]["at"])
@@ -128,10 +128,10 @@ class ForecastsTest(unittest.TestCase):
         self.assertIsNone(self.until(after, lambda status: status["ended_at"])["foretold"])
 
     def until(self, job, said):
-        while True:
-            status = self.status(job)
-            if said(status):
-                return status
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not said(status := self.status(job)):
+            self.assertLess(time.monotonic(), deadline, status)
+        return status
 
     def test_what_would_help(self):
         """One slot of the two is busy for an hour, the other one for two hours, and a long job waits before a short one."""
@@ -172,7 +172,7 @@ class ForecastsTest(unittest.TestCase):
         self.assertRegex(text, r"one node more \(1 map slot, 1 reduce slot\): starts ")
         self.assertRegex(text, r"would not help: .*--pool web")
         self.cluster.run("job", "hold", short)
-        self.assertIn(f"what would help cannot be tried: it is held by its owner, until `millrace job release {short}`", self.run_text("job", "why", short))
+        self.assertIn(f"what would help cannot be tried: it is held, until `millrace job release {short}`", self.run_text("job", "why", short))
         ran = self.run_text("job", "why", busy[0])
         self.assertNotIn("ahead of it", ran)
         for job in (short, long, *busy):

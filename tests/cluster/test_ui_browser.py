@@ -184,7 +184,7 @@ class RealTest(BrowserTest):
         self.cluster.run("run", "wordcount", "/in", "-o", "/after", "--detach", "--after", "3")
         with Ui(self.cluster) as ui:
             self.open(ui.address)
-            self.wait("document.querySelector('#jobs').innerText.includes('it is held by')", "held")
+            self.wait("document.querySelector('#jobs').innerText.includes('is held, until')", "held")
             self.wait("document.querySelector('#jobs').innerText.includes('waits for job3 to end')", "after")
             self.go("#/job/5")
             self.wait("document.querySelector('#reason').innerText.includes('job3')", "the reason")
