@@ -46,7 +46,7 @@ Json SpanOf(const EndedJob& job, std::size_t left_out) {
   const bool succeeded = record.outcome->outcome == sched::JobOutcome::kSucceeded;
   Json attributes = {Text("millrace.job", ToText(record.id)),
                      Text("millrace.job.owner", record.request.owner),
-                     Text("millrace.job.pool", record.request.pool),
+                     Text("millrace.job.pool", PoolOf(record.request)),
                      Text("millrace.job.output", record.request.output),
                      Number("millrace.job.maps", record.figures.maps),
                      Number("millrace.job.reduces", record.figures.reduces),

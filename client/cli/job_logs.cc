@@ -88,8 +88,10 @@ Status PrintOne(job::JobClient& client, LogSource& source, const AttemptId& atte
 }
 
 // Prints what the attempt prints until it has ended. What it prints last is there when it has.
-Status FollowLogs(job::JobClient& client, const AttemptId& attempt, LogChoice wanted, Printer& out) {
+Status FollowLogs(job::JobClient& client, LogSource& source, const AttemptId& attempt, LogChoice wanted, Printer& out) {
   constexpr int kAskEveryMs = 500;
+  MILLRACE_ASSIGN(const AttemptStatus first, FindAttempt(client, attempt));
+  if (first.state != AttemptState::kRunning) return PrintOne(client, source, attempt, wanted, out);
   const auto print = [&out](std::string_view piece) { out << piece; };
   std::uint64_t of_out = 0, of_err = 0;
   while (true) {
@@ -200,7 +202,8 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   };
   if (operands.empty()) return whether_found(PrintFailedOfAll(invocation, client, source, wanted, out));
   if (!one) return whether_found(PrintAll(invocation, client, source, *job, wanted, out));
-  const Status printed = follow ? FollowLogs(client, *one, wanted, out) : PrintOne(client, source, *one, wanted, out);
+  const Status printed =
+      follow ? FollowLogs(client, source, *one, wanted, out) : PrintOne(client, source, *one, wanted, out);
   if (printed.ok()) return whether_found(kDone);
   const bool none = printed.code() == StatusCode::kNotFound && printed.message().find("job tasks") == std::string::npos;
   const std::string tasks = "; `millrace job tasks " + std::to_string(job->value) + "` shows the attempts";

@@ -85,7 +85,7 @@ Status LogSource::ReadArchived(const AttemptStatus& attempt, job::LogStream stre
 std::string LogSource::Lost() const {
   std::string text;
   for (const auto& [place, attempts] : lost_) {
-    text += fmt::format("{}logs of {} {} were on {} (node {}), which was lost before they were archived",
+    text += fmt::format("{}what {} {} printed, if anything, was on {} (node {}), which was lost before it was archived",
                         text.empty() ? "" : "; ", attempts.size(), attempts.size() == 1 ? "attempt" : "attempts",
                         Printable(place.second), place.first.value);
   }

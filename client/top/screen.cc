@@ -65,6 +65,7 @@ std::string PhaseOf(const JobStatus& job) {
 
 std::string WhyItWaits(const JobStatus& job, const job::SchedulerView& scheduler) {
   const auto wait = std::ranges::find(scheduler.waits, job.job, &job::SchedulerView::Wait::job);
+  if (job.state == JobState::kWaiting && !job.reason.empty()) return job.reason;  // the scheduler may not know the job
   return wait == scheduler.waits.end() ? "" : wait->reason;
 }
 

@@ -149,7 +149,7 @@ class Cluster:
             os.unlink(file)
         bind = self.address or "127.0.0.1:0"  # after a restart the same port, so that workers find it
         args = ["master", "--set", f"master.bind={bind}", "--set", f"master.directory={self.path('master')}", "--set", f"master.address_file={file}"]
-        self.master = self._spawn("master", args + self._set(("master", "dfs", "access", "audit", "metrics")))
+        self.master = self._spawn("master", args + self._set(("master", "dfs", "access", "audit", "metrics", "trace")))
         await_file(file, self.master)
         with open(file) as f:
             self.address = f.read().strip()

@@ -15,6 +15,7 @@ EndedJob Job(std::uint32_t attempts) {
   EndedJob job;
   job.cluster = "0123456789abcdef0123456789abcdef";
   job.record.id = JobId{7};
+  job.record.request.owner = "ann";
   job.record.request.name = "count \x1b[2J";
   job.record.submitted = 1'000'000;
   job.record.first_launch = 1'500'000;
@@ -61,6 +62,7 @@ TEST(OtlpTest, AJobIsASpanAndItsAttemptsAreSpansBelowIt) {
   EXPECT_EQ(spans[0]["status"]["code"], 1);
   EXPECT_EQ(spans[0]["name"].get<std::string>().find('\x1b'), std::string::npos);
   EXPECT_EQ(Attribute(spans[0], "millrace.job.wait_us"), "500000");
+  EXPECT_EQ(Attribute(spans[0], "millrace.job.pool"), "ann") << "that of its owner, since it names none";
   EXPECT_EQ(spans[1]["traceId"], spans[0]["traceId"]);
   EXPECT_EQ(spans[1]["parentSpanId"], spans[0]["spanId"]);
   EXPECT_EQ(spans[1]["name"], "map 0");
