@@ -147,8 +147,8 @@ class Waiter {
     }
   }
 
-  // Asks when a job that waits will start and be done, once, and tells a pipe if that is known with some surety. A master
-  // that does not answer will be heard of by the watch.
+  // Asks when a job that waits will start and be done, once, and tells a pipe if that is known with some surety. A
+  // master that does not answer will be heard of by the watch.
   void AskWhen() {
     std::string problem;
     const Result<std::vector<job::Foretold>> foretold = client_.Foretell({job_}, &problem);

@@ -94,7 +94,7 @@ class Simulator final : private ModelHost {
   sched::Effects effects_;
   bool draining_ = false;
   std::vector<JobId> arrived_;  // since the last Decide
-  std::vector<JobId> ended_;  // to be forgotten when Decide is over
+  std::vector<JobId> ended_;    // to be forgotten when Decide is over
   std::vector<std::uint64_t> flows_ended_;
   std::vector<SlotId> works_ended_;
   double decision_seconds_ = 0;

@@ -124,7 +124,8 @@ TEST_P(TrialOf, ADetachedCopyOutlivesItsOriginal) {
     const std::unique_ptr<Engine> copy = engine->Detach();
     ASSERT_NE(copy, nullptr);
     engine.reset();
-    for (std::size_t i = half; i < records.size(); ++i) ASSERT_EQ(Feed(copy.get(), records[i]), Feed(&plain, records[i]));
+    for (std::size_t i = half; i < records.size(); ++i)
+      ASSERT_EQ(Feed(copy.get(), records[i]), Feed(&plain, records[i]));
     ASSERT_EQ(Dump(copy->state()), Dump(plain.state()));
   });
 }

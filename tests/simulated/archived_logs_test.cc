@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The archived logs of jobs in a whole cluster under driven time: those of the newest jobs stay, and the master tells
 // workers what to do with theirs.
-#include "dfs/wire/job_logs.h"
-
 #include <gmock/gmock.h>
 
 #include <set>
 
+#include "dfs/wire/job_logs.h"
 #include "dfs/wire/path.h"
 #include "tests/simulated/simulated_cluster.h"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements about jobs while a play is under way on another thread: what comes in between, and the master's end.
-#include "master/control/forecasts.h"
-
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <functional>
 #include <utility>
 
+#include "master/control/forecasts.h"
 #include "master/control/what_helps.h"
 #include "tests/simulated/simulated_cluster.h"
 
