@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/wire/path.h"
+#include "master/jobs/failed_output.h"
 #include "master/jobs/job_plan.h"
 #include "master/jobs/job_table.h"
 #include "master/jobs/output_moves.h"
@@ -955,12 +956,7 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
     }
   }
   if (record.outcome->outcome != sched::JobOutcome::kSucceeded) {
-    // The directory may have been moved away and another have come there.
-    const Result<dfs::FileStatus> output = files_.names().Stat(record.request.output);
-    const Status removed = output.ok() && output->owner != record.request.owner
-                               ? Denied("it is " + Printable(output->owner) + "'s, not the job's owner's")
-                               : files_.Remove(record.request.output, true, &step->batch);
-    if (!removed.ok() && removed.code() != StatusCode::kNotFound)
+    if (const Status removed = RemoveFailedOutput(record.request, files_, &step->batch); !removed.ok())
       log_->warn("{}: output of a failed job stays: {}", ToText(end.job), removed.message());
   }
   CloseJob(job, step);
