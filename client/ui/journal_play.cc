@@ -12,6 +12,7 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/event_text.h"
+#include "schedulers/events/job_of.h"
 
 namespace millrace::ui {
 namespace {
@@ -30,19 +31,6 @@ sched::EngineOptions Options() {
   sched::EngineOptions options;
   options.make_policy = [](const sched::SchedulerSet&) { return std::make_unique<Onlooker>(); };
   return options;
-}
-
-// Returns the job that the event is about; nothing if it is about nodes or schedulers.
-std::optional<JobId> JobOf(const sched::Event& event) {
-  return std::visit(
-      [](const auto& e) -> std::optional<JobId> {
-        if constexpr (requires { e.job; }) return e.job;
-        if constexpr (requires { e.attempt.task; }) return e.attempt.task.job;
-        if constexpr (requires { e.reduce.task; }) return e.reduce.task.job;
-        if constexpr (requires { e.map.job; }) return e.map.job;
-        return std::nullopt;
-      },
-      event);
 }
 
 double FractionOf(const Phase& phase, double of_none) {

@@ -16,6 +16,7 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/event_text.h"
+#include "schedulers/events/job_of.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/make_scheduler.h"
 
@@ -64,19 +65,6 @@ class DecisionAdder {
   bool deciding_ = false;          // only decisions have come since the last call of Decide
   std::optional<Micros> restart_;  // when the master last started again; nothing is decided at that time
 };
-
-// Returns the job that the line is about, or nothing if it is about the cluster.
-std::optional<JobId> JobOf(const Event& event) {
-  return std::visit(
-      [](const auto& e) -> std::optional<JobId> {
-        if constexpr (requires { e.job; }) return e.job;
-        if constexpr (requires { e.attempt.task; }) return e.attempt.task.job;
-        if constexpr (requires { e.reduce.task; }) return e.reduce.task.job;
-        if constexpr (requires { e.map.job; }) return e.map.job;
-        return std::nullopt;
-      },
-      event);
-}
 
 class Replayer {
  public:
