@@ -11,6 +11,7 @@
 
 #include "base/ids/ids.h"
 #include "master/jobs/job_record.h"
+#include "master/jobs/job_table.h"
 
 namespace millrace::master {
 
