@@ -31,8 +31,10 @@ class OutputFile {
 
   // Returns the buffer to which a record is appended. Requires: EndRecord follows.
   [[nodiscard]] std::string& buffer() { return buffer_; }
-  void EndRecord() {
-    counted_->store(++records_, std::memory_order_relaxed);
+  void EndRecord() { EndRecords(1); }
+  // As EndRecord, for several that were appended.
+  void EndRecords(std::uint64_t count) {
+    counted_->store(records_ += count, std::memory_order_relaxed);
     if (buffer_.size() >= kBufferBytes) [[unlikely]]
       Flush();
   }

@@ -48,6 +48,8 @@ class SideFiles {
   // does not fit.
   [[nodiscard]] Result<std::string_view> Map(const std::string& path, Counts counts);
   [[nodiscard]] Result<std::string_view> Map(const std::string& path) { return Map(path, Counts()); }
+  // The directory of the copies, which is shared by the job's tasks on this machine and may not exist yet.
+  [[nodiscard]] const std::string& directory() const { return space_.directory; }
 
  private:
   [[nodiscard]] Result<MappedFile> Open(const std::string& path, Counts counts);

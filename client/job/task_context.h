@@ -83,6 +83,8 @@ class TaskContext {
   [[nodiscard]] std::uint64_t input_offset() const { return offset_.load(std::memory_order_relaxed); }
 
   // The rest is for the runtime.
+  // Returns a directory that the job's tasks on this machine share; it may not exist yet.
+  [[nodiscard]] const std::string& shared_directory() const { return side_files_.directory(); }
   [[nodiscard]] CounterSet& counters() { return counters_; }
   // Notes the function of the job's code that is about to run.
   void Enter(Hook hook) { hook_.store(hook, std::memory_order_relaxed); }
