@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the maps and reduces of a streaming job whose children read records and write records: one child for each file
+// or block of a map's input, and one for a reduce. (Children that live longer: frame_attempts.h.)
+// Thread rule: the task's thread.
+#pragma once
+
+#include "base/status.h"
+#include "client/job/attempt.h"
+#include "client/streaming/attempt_child.h"
+#include "client/streaming/settings.h"
+
+namespace millrace::streaming {
+
+// What the maps of a job read.
+enum class InputForm {
+  kLines,    // lines of text
+  kRecords,  // record files
+  kFiles,    // whole files, decompressed, as they are
+};
+
+[[nodiscard]] Status StreamMap(const ProcessFacts& facts, InputForm form, MapAttempt& attempt);
+[[nodiscard]] Status StreamReduce(const ProcessFacts& facts, ReduceAttempt& attempt);
+
+}  // namespace millrace::streaming
