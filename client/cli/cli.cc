@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "client/cli/commands.h"
 #include "client/cli/run_command.h"
+#include "client/cli/stream_command.h"
 #include "dfs/tools/fs_command.h"
 
 namespace millrace::cli {
@@ -94,6 +95,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
   }
   std::vector<Verb> verbs{
       {"run", "run a job over files of the cluster", RunCommand, {}},
+      {"stream", "run other programs as the map and reduce of a job", StreamCommand, {}},
       Branch("job", "list, wait for, kill and inspect jobs", of_jobs),
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
       Branch("cluster", "show the state of the whole cluster", ClusterVerbs()),
@@ -116,7 +118,7 @@ namespace {
 
 // Whether the command does nothing without a cluster, whatever its options.
 bool NeedsCluster(const Words& words) {
-  constexpr std::string_view kVerbs[] = {"run", "job", "fs", "cluster", "node", "top", "ui", "whoami"};
+  constexpr std::string_view kVerbs[] = {"run", "stream", "job", "fs", "cluster", "node", "top", "ui", "whoami"};
   return !words.empty() && std::ranges::find(kVerbs, words[0]) != std::end(kVerbs) &&
          std::ranges::none_of(words, AsksForHelp);
 }

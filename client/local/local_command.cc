@@ -14,6 +14,7 @@
 #include "base/local_place.h"
 #include "base/text.h"
 #include "client/cli/run_command.h"
+#include "client/cli/stream_command.h"
 #include "client/local/foreground.h"
 #include "client/local/local_inputs.h"
 #include "dfs/tools/remote_path.h"
@@ -73,9 +74,9 @@ struct LocalRun {
 };
 
 // Checks what has to be known of a job over local files before a cluster is started.
-std::optional<int> CheckRun(const Invocation& invocation, const Words& words, LocalRun* local) {
+// Requires: the command line is in the options.
+std::optional<int> CheckRun(const Invocation& invocation, LocalRun* local) {
   cli::RunOptions* const run = &local->options;
-  if (const std::optional<int> status = cli::ParseRunOptions(invocation, words, "local run", run)) return status;
   run->local = true;
   run->output = WithoutSlashes(run->output);
   if (run->detach)
@@ -263,12 +264,13 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
       return invocation.Fail("local", sorted, kWrongUsage);
   }
   const bool command = end < args.size() && args[end] == "--";
-  options->run = end < args.size() && args[end] == "run";
+  options->stream = end < args.size() && args[end] == "stream";
+  options->run = options->stream || (end < args.size() && args[end] == "run");
   if (end < args.size()) options->command.assign(args.begin() + static_cast<std::ptrdiff_t>(end) + 1, args.end());
   if ((!command && !options->run) || (command && options->command.empty())) {
     const std::string what =
         end < args.size() && !command ? "unexpected word " + Quote(args[end]) : "there is no command to run";
-    return invocation.Fail("local", Invalid(what + "; give -- COMMAND... or run JOB LOCAL_INPUT... -o LOCAL_DIR"),
+    return invocation.Fail("local", Invalid(what + "; give -- COMMAND..., run JOB LOCAL_INPUT... -o LOCAL_DIR, or stream -input ..."),
                            kWrongUsage);
   }
   return std::nullopt;
@@ -278,8 +280,14 @@ int LocalCommand(const Invocation& invocation, const Words& args) {
   LocalOptions options;
   if (const std::optional<int> status = ParseLocalOptions(invocation, args, &options)) return *status;
   LocalRun run;
+  cli::StreamProgram stream;  // which lives as long as the cluster
   if (options.run) {
-    if (const std::optional<int> status = CheckRun(invocation, options.command, &run)) return *status;
+    const std::optional<int> parsed =
+        options.stream ? cli::MakeStreamProgram(invocation, options.command, "local stream", &stream)
+                       : cli::ParseRunOptions(invocation, options.command, "local run", &run.options);
+    if (parsed) return *parsed;
+    if (options.stream) run.options = stream.run;
+    if (const std::optional<int> status = CheckRun(invocation, &run)) return *status;
     if (run.options.in_process) return BecomeJob(invocation, run);
   }
   Signals signals;

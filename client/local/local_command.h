@@ -11,6 +11,7 @@ namespace millrace::local {
 struct LocalOptions {
   ClusterOptions cluster;
   bool run = false;                  // true: `command` is "JOB LOCAL_INPUT... -o LOCAL_DIR"
+  bool stream = false;               // true with `run`: `command` is of the words of `stream`
   std::vector<std::string> command;  // the words after "run" or "--"
 };
 
