@@ -13,6 +13,7 @@
 
 #include "base/console/arguments.h"
 #include "base/file.h"
+#include "base/ids/counted.h"
 #include "base/kv/rocks_store.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -62,8 +63,8 @@ Status CountHoldings(const KeyValueStore& store, Holdings* holdings) {
 }
 
 std::string InWords(const Holdings& holdings) {
-  return fmt::format("{} files with {} in {} directories, {} jobs", holdings.usage.files,
-                     FormatBytes(holdings.usage.bytes), holdings.usage.directories, holdings.jobs);
+  return fmt::format("{} with {} in {}, {}", Counted(holdings.usage.files, "file"), FormatBytes(holdings.usage.bytes),
+                     Counted(holdings.usage.directories, "directory", "directories"), Counted(holdings.jobs, "job"));
 }
 
 // Removes live jobs whose input is lost.
@@ -108,9 +109,9 @@ Result<std::string> Describe(const KeyValueStore& store, const std::string& key)
 // Prints the apparent subject of each part that was left out.
 Status TellLeftOut(const KeyValueStore& store, const std::vector<DamagedPart>& left_out, std::string* text) {
   for (const DamagedPart& part : left_out) {
-    *text += fmt::format("left out: {} at byte {}, {}\n", part.file, part.offset,
-                         part.operations == 0 ? "nothing that is known to be acknowledged"
-                                              : fmt::format("{} operations", part.operations));
+    *text += fmt::format(
+        "left out: {} at byte {}, {}\n", part.file, part.offset,
+        part.operations == 0 ? "nothing that is known to be acknowledged" : Counted(part.operations, "operation"));
     std::set<std::string> about;
     for (const std::string& key : part.keys) {
       MILLRACE_ASSIGN(std::string what, Describe(store, key));
@@ -131,11 +132,13 @@ void Tell(const std::string& database, const RepairFacts& facts, const Holdings&
   for (const DamagedPart& part : facts.left_out) lost += part.operations;
   const char* const at_least = facts.acknowledged_known ? "" : "at least ";
   if (!facts.left_out.empty()) {
-    out << fmt::format("{}{} operations are lost, and {} after the first of them are kept\n", at_least, lost,
-                       facts.kept_behind);
+    out << fmt::format("{}{} lost, and {} after the first of them kept\n", at_least,
+                       Counted(lost, "operation is", "operations are"), facts.kept_behind);
     for (const std::string& line : facts.mended) out << "so that the rest fits together: " << line << "\n";
   } else if (facts.acknowledged > facts.operations) {
-    out << fmt::format("{}{} acknowledged operations are lost\n", at_least, facts.acknowledged - facts.operations);
+    out << fmt::format(
+        "{}{} lost\n", at_least,
+        Counted(facts.acknowledged - facts.operations, "acknowledged operation is", "acknowledged operations are"));
   } else if (!facts.acknowledged_known) {
     out << "how many acknowledged operations are lost is not known\n";
   } else {
@@ -156,12 +159,12 @@ int Verify(const std::string& verb, const std::string& directory, const console:
   });
   if (!facts.ok()) return Fail(verb, facts.status());
   console::Printer(console) << fmt::format(
-      "{} has a whole backup of cluster {}, made {} UTC, up to operation {}, {}: {} files with {} in {} directories, "
-      "{} "
-      "jobs ({} live) with {} attempts, {} nodes\n",
+      "{} has a whole backup of cluster {}, made {} UTC, up to operation {}, {}: {} with {} in {}, "
+      "{} ({} live) with {}, {}\n",
       directory, contents.cluster, FormatUtc(facts->made), facts->operations, FormatBytes(facts->bytes),
-      contents.usage.files, FormatBytes(contents.usage.bytes), contents.usage.directories, contents.jobs,
-      contents.live_jobs, contents.attempts, contents.nodes);
+      Counted(contents.usage.files, "file"), FormatBytes(contents.usage.bytes),
+      Counted(contents.usage.directories, "directory", "directories"), Counted(contents.jobs, "job"),
+      contents.live_jobs, Counted(contents.attempts, "attempt"), Counted(contents.nodes, "node"));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/console/table.h"
 #include "base/file.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "base/units.h"
@@ -131,8 +132,8 @@ void Progress::Finish(bool ok) {
   if (!ok) return;
   const std::uint64_t files = files_;
   const std::string rate = bytes_ < kTellingBytes ? "" : " (" + FormatRate(bytes_, Elapsed()) + ")";
-  SayLine(console_, what_ + ": " + std::to_string(files) + (files == 1 ? " file, " : " files, ") + FormatBytes(bytes_) +
-                        " in " + FormatDuration(Elapsed()) + rate);
+  SayLine(console_, what_ + ": " + Counted(files, "file") + ", " + FormatBytes(bytes_) + " in " +
+                        FormatDuration(Elapsed()) + rate);
 }
 
 }  // namespace millrace::console

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/admission.h"
+#include "base/ids/counted.h"
 #include "base/rpc/calls.h"
 #include "base/rpc/connection.h"
 #include "base/rpc/framed_stream.h"
@@ -237,8 +238,7 @@ void Server::Impl::TellTroubles() {
   told = timer.now();
   for (const auto& [what, trouble] : std::exchange(troubles, {})) {
     const std::string who = trouble.last.empty() ? "" : ", last from " + trouble.last;
-    tell("control connections: " + what + " (" + std::to_string(trouble.count) +
-         (trouble.count == 1 ? " time" : " times") + who + ")");
+    tell("control connections: " + what + " (" + Counted(trouble.count, "time") + who + ")");
   }
 }
 

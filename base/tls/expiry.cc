@@ -5,14 +5,11 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/ids/counted.h"
 #include "base/tls/certificates.h"
 
 namespace millrace::tls {
 namespace {
-
-std::string Count(std::size_t count, const char* one, const char* more) {
-  return std::to_string(count) + (count == 1 ? one : more);
-}
 
 std::string Named(const std::vector<CertificateEnd>& certificates, Micros now) {
   constexpr std::size_t kMostNamed = 5;
@@ -55,12 +52,12 @@ std::vector<Notice> ExpiryNotices(std::vector<CertificateEnd> certificates, Micr
   std::vector<Notice> notices;
   if (!ended.empty()) {
     notices.push_back(
-        {NoticeCode::kCertificateEnded, Count(ended.size(), " certificate has ended: ", " certificates have ended: ") +
+        {NoticeCode::kCertificateEnded, Counted(ended.size(), "certificate has ended: ", "certificates have ended: ") +
                                             Named(ended, now) +
                                             "; open connections stay, and no new one can be made with them" + kAdvice});
   }
   if (!ending.empty()) {
-    notices.push_back({NoticeCode::kCertificateEnds, Count(ending.size(), " certificate ends", " certificates end") +
+    notices.push_back({NoticeCode::kCertificateEnds, Counted(ending.size(), "certificate ends", "certificates end") +
                                                          " within 30 days: " + Named(ending, now) + kAdvice});
   }
   return notices;

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/console/progress.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 
 namespace millrace::cli {
@@ -14,10 +15,6 @@ namespace {
 
 using job::GoState;
 using Answer = job::MayGo::Answer;
-
-std::string Count(std::uint64_t count, const char* one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
 
 std::string NodeName(const Answer& answer) { return "node " + std::to_string(answer.node.value); }
 
@@ -28,7 +25,7 @@ Status Lost(const Answer& answer) {
     return Unavailable(why + "; if its machine does not come back, `millrace node forget` takes it off the list");
   }
   why +=
-      Count(answer.lost_blocks, "block") +
+      Counted(answer.lost_blocks, "block") +
       (answer.lost_known ? " that it had and no other node has"
                          : " of all files, which it may have, as the master has not seen it since the master's start");
   why += answer.lost_blocks == 1 ? " is missing" : " are missing";
@@ -83,15 +80,15 @@ DrainProgress DrainProgressOf(const job::MayGo& answer, bool force) {
     outputs += node.outputs;
     tasks += node.tasks;
   }
-  const std::string what = Count(blocks, "block") + " and " + Count(outputs, "map output");
+  const std::string what = Counted(blocks, "block") + " and " + Counted(outputs, "map output");
   if (!unknown && answer.others + answer.away == 0 && blocks + outputs > 0) {
     progress.failure = Invalid("no other node is in use that could take " + what +
                                ", which would be lost; add a node, or take one back (`millrace node recommission`)");
     return progress;
   }
-  progress.waiting = what + " to copy, " + Count(tasks, "task") + " to end";
+  progress.waiting = what + " to copy, " + Counted(tasks, "task") + " to end";
   if (damaged > 0) {
-    progress.waiting += "; " + Count(damaged, "block") +
+    progress.waiting += "; " + Counted(damaged, "block") +
                         " cannot be copied, since each replica is damaged (`millrace fs fsck` lists the files)";
   }
   if (unknown) progress.waiting = "the workers have not yet told the master which blocks they have";

@@ -6,6 +6,7 @@
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/ids/counted.h"
 #include "base/notice.h"
 #include "base/text.h"
 #include "base/tls/credentials.h"
@@ -191,13 +192,13 @@ void Show(const job::ClusterStatus& status, const std::vector<ClusterNote>& note
                     " for reduces in use");
   line("disks", FormatBytes(status.used) + " used by blocks, " + FormatBytes(status.free) + " free of " +
                     FormatBytes(status.capacity));
-  line("files", std::to_string(status.files) + " files of " + FormatBytes(status.bytes) + " in " +
-                    std::to_string(status.directories) + " directories");
+  line("files", Counted(status.files, "file") + " of " + FormatBytes(status.bytes) + " in " +
+                    Counted(status.directories, "directory", "directories"));
   line("blocks", std::to_string(status.blocks) + ": " + std::to_string(status.missing) + " missing, " +
                      std::to_string(status.under_replicated) + " under-replicated, " +
                      std::to_string(status.short_of_nodes) + " short of nodes, " +
                      std::to_string(status.single_replica) + " with a single replica; " +
-                     std::to_string(status.corrupt_replicas) + " corrupt replicas");
+                     Counted(status.corrupt_replicas, "corrupt replica"));
   line("jobs", std::to_string(status.jobs_running) + " running, " + std::to_string(status.jobs_waiting) + " waiting");
   line("backup", BackupText(status));
   const auto show = [&line](const job::ClusterStatus::Notice& notice) {

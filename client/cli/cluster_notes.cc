@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -36,7 +37,7 @@ std::string TextOf(const Filled& filled) {
   }
   if (filled.entries >= kNearlyFull) {
     text += (filled.bytes >= kNearlyFull ? ", " : "") + std::to_string(state.use.entries + state.reserved.entries) +
-            " of " + std::to_string(state.quota.entries) + " files and directories";
+            " of " + Counted(state.quota.entries, "file or directory", "files and directories");
   }
   return text;
 }
@@ -58,8 +59,8 @@ std::vector<ClusterNote> NotesOf(const dfs::Use& trash, const std::vector<dfs::Q
   std::ranges::stable_sort(filled, std::ranges::greater(), &Filled::most);
   for (std::size_t i = 0; i < std::min(filled.size(), kMostInFull); ++i) notes.push_back({"quota", TextOf(filled[i])});
   if (filled.size() > kMostInFull) {
-    notes.push_back({"quota", std::to_string(filled.size() - kMostInFull) +
-                                  " more quotas are nearly full or full; `millrace fs quota show` lists all"});
+    notes.push_back({"quota", Counted(filled.size() - kMostInFull, "more quota is", "more quotas are") +
+                                  " nearly full or full; `millrace fs quota show` lists all"});
   }
   return notes;
 }

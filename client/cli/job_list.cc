@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/console/arguments.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/commands.h"
@@ -110,7 +111,7 @@ std::string Totals(const std::vector<JobStatus>& jobs) {
   std::vector<std::string> states, order;
   for (const JobStatus& job : jobs) states.emplace_back(ToString(job.state));
   for (const JobState state : kStates) order.emplace_back(ToString(state));
-  return std::to_string(jobs.size()) + (jobs.size() == 1 ? " job: " : " jobs: ") + CountsInWords(states, order) + "\n";
+  return Counted(jobs.size(), "job: ", "jobs: ") + CountsInWords(states, order) + "\n";
 }
 
 // The options of the command line; `live` asks for live jobs only.

@@ -8,6 +8,7 @@
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
 #include "client/cli/documents.h"
@@ -75,8 +76,7 @@ Status Print(const std::vector<AttemptStatus>& attempts, bool json, const Listin
   if (listing.totals || console.out_is_terminal) {
     std::vector<std::string> states;
     for (const AttemptStatus& attempt : attempts) states.emplace_back(ToString(attempt.state));
-    out << std::to_string(attempts.size()) << (attempts.size() == 1 ? " attempt" : " attempts")
-        << (attempts.empty() ? "" : ": ")
+    out << Counted(attempts.size(), "attempt") << (attempts.empty() ? "" : ": ")
         << CountsInWords(states, {"running", "succeeded", "failed", "killed", "lost", "preempted"}) << "\n";
   }
   return out.Flush();

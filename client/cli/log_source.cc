@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "dfs/wire/job_logs.h"
 
@@ -72,8 +73,8 @@ Status LogSource::ReadArchived(const AttemptStatus& attempt, job::LogStream stre
     known = 0;
     console::SayLine(
         invocation_.console,
-        fmt::format("of the {} bytes that {} printed to standard {}, the archive keeps the head and the tail",
-                    found->printed, ToText(attempt.attempt), standard_error ? "error" : "output"));
+        fmt::format("of the {} that {} printed to standard {}, the archive keeps the head and the tail",
+                    Counted(found->printed, "byte"), ToText(attempt.attempt), standard_error ? "error" : "output"));
   }
   return archive.reader->Read(*found, [&](std::string_view piece) {
     const std::uint64_t skipped = std::min<std::uint64_t>(known, piece.size());
@@ -85,9 +86,9 @@ Status LogSource::ReadArchived(const AttemptStatus& attempt, job::LogStream stre
 std::string LogSource::Lost() const {
   std::string text;
   for (const auto& [place, attempts] : lost_) {
-    text += fmt::format("{}what {} {} printed, if anything, was on {} (node {}), which was lost before it was archived",
-                        text.empty() ? "" : "; ", attempts.size(), attempts.size() == 1 ? "attempt" : "attempts",
-                        Printable(place.second), place.first.value);
+    text += fmt::format("{}what {} printed, if anything, was on {} (node {}), which was lost before it was archived",
+                        text.empty() ? "" : "; ", Counted(attempts.size(), "attempt"), Printable(place.second),
+                        place.first.value);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/await_drained.h"
@@ -57,10 +58,10 @@ std::string LeavingLine(const job::Node& node) {
            "its trash, or blocks that belong to no file, may be the last copies of files that the database has lost";
   const bool copied = node.may_go == GoState::kYes || (node.may_go == GoState::kTasks && node.outputs_left == 0);
   line += copied ? "other nodes have everything that it has"
-                 : std::to_string(node.blocks_left) + " blocks and " + std::to_string(node.outputs_left) +
-                       " map outputs are still to be copied";
+                 : Counted(node.blocks_left, "block") + " and " + Counted(node.outputs_left, "map output") +
+                       " are still to be copied";
   const std::uint32_t tasks = node.maps_running + node.reduces_running;
-  return tasks == 0 ? line : line + "; " + std::to_string(tasks) + " tasks are to end";
+  return tasks == 0 ? line : line + "; " + Counted(tasks, "task is", "tasks are") + " to end";
 }
 
 // "all", "part", "off", or "-" where the worker has not told.
@@ -119,8 +120,8 @@ Json ToJson(const job::Node& node) {
 
 std::string ToMove(const job::Node& node) {
   if (!node.Drains()) return "-";
-  const std::string blocks = std::to_string(node.blocks_left) + " blocks";
-  return node.outputs_left == 0 ? blocks : blocks + ", " + std::to_string(node.outputs_left) + " map outputs";
+  const std::string blocks = Counted(node.blocks_left, "block");
+  return node.outputs_left == 0 ? blocks : blocks + ", " + Counted(node.outputs_left, "map output");
 }
 
 Listing<job::Node> Fields() {
@@ -202,9 +203,8 @@ void PrintNotes(const std::vector<job::Node>& nodes, Printer& out) {
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
     const std::string number = std::to_string(node.node.value);
-    out << "node " << number << ": " << std::to_string(node.unknown_blocks)
-        << " blocks belong to no file, too many to be right: they stay until `millrace node discard-unknown " << number
-        << "`\n";
+    out << "node " << number << ": " << Counted(node.unknown_blocks, "block belongs", "blocks belong")
+        << " to no file, too many to be right: they stay until `millrace node discard-unknown " << number << "`\n";
   }
 }
 
@@ -222,7 +222,7 @@ std::string Totals(const std::vector<job::Node>& nodes) {
     used += node.used;
     free += node.free;
   }
-  return std::to_string(nodes.size()) + (nodes.size() == 1 ? " node: " : " nodes: ") +
+  return Counted(nodes.size(), "node: ", "nodes: ") +
          CountsInWords(states, {"alive", "leaving", "decommissioning", "decommissioned", "maintenance", "ailing",
                                 "avoided", "awaited", "lost"}) +
          "; maps " + std::to_string(maps) + " of " + std::to_string(map_slots) + ", reduces " +
@@ -286,7 +286,8 @@ Status PrintUnknown(job::JobClient& client, const std::string& word, bool json, 
     bytes += length;
     out << "block " << std::to_string(id) << ", " << FormatBytes(length) << "\n";
   }));
-  out << std::to_string(blocks) << " blocks of " << FormatBytes(bytes) << " belong to no file\n";
+  out << Counted(blocks, "block") << " of " << FormatBytes(bytes) << (blocks == 1 ? " belongs" : " belong")
+      << " to no file\n";
   return out.Flush();
 }
 
@@ -316,7 +317,7 @@ int DiscardUnknown(const Invocation& invocation, const Words& args) {
   const Result<std::uint64_t> blocks = node.ok() ? client.DiscardUnknown(*node) : node.status();
   if (!blocks.ok()) return invocation.Fail("node discard-unknown", blocks.status());
   Printer out(invocation.console);
-  out << std::to_string(*blocks) << " blocks go to the trash of node " << std::to_string(node->value) << "\n";
+  out << Counted(*blocks, "block goes", "blocks go") << " to the trash of node " << std::to_string(node->value) << "\n";
   const Status written = out.Flush();
   return written.ok() ? kDone : invocation.Fail("node discard-unknown", written);
 }

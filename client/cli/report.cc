@@ -10,6 +10,7 @@
 
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -97,8 +98,8 @@ namespace {
 
 std::string LeftOutMaps(const JobStatus& status) {
   if (status.maps_left_out == 0) return {};
-  std::string text = "  left out " + std::to_string(status.maps_left_out) + " of " + std::to_string(status.maps.total) +
-                     " maps, which failed:\n";
+  std::string text = "  left out " + std::to_string(status.maps_left_out) + " of " + Counted(status.maps.total, "map") +
+                     ", which failed:\n";
   for (const LeftOutMap& map : status.left_out)
     text += "    map " + std::to_string(map.map) + ": " + Printable(map.input) + "\n";
   if (status.left_out.size() < status.maps_left_out)
@@ -108,8 +109,7 @@ std::string LeftOutMaps(const JobStatus& status) {
 
 std::string LeftOutRecords(const JobStatus& status) {
   if (status.records_left_out == 0) return {};
-  std::string text = "  left out " + std::to_string(status.records_left_out) +
-                     (status.records_left_out == 1 ? " record" : " records") + ", at which maps failed:\n";
+  std::string text = "  left out " + Counted(status.records_left_out, "record") + ", at which maps failed:\n";
   for (const LeftOutRecord& record : status.left_out_records) {
     const std::string offset = std::to_string(record.offset);
     text += "    map " + std::to_string(record.map) + ": " +

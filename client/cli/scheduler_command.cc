@@ -6,6 +6,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/console/table.h"
+#include "base/ids/counted.h"
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/text.h"
@@ -187,8 +188,7 @@ int ForgetPrograms(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("scheduler forget", files.status(), kUnreachable);
   const Result<std::uint32_t> programs = job::JobClient(**files).ForgetPrograms();
   if (!programs.ok()) return invocation.Fail("scheduler forget", programs.status());
-  Printer(invocation.console) << "forgotten: " << std::to_string(*programs)
-                              << (*programs == 1 ? " program\n" : " programs\n");
+  Printer(invocation.console) << "forgotten: " << Counted(*programs, "program") << "\n";
   return kDone;
 }
 

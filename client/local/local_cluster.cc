@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/ids/counted.h"
 #include "base/local_place.h"
 #include "base/machine_size.h"
 #include "base/text.h"
@@ -252,7 +253,8 @@ Result<std::vector<std::string>> LocalCluster::TakeLosses() {
                                     [](const Daemon& worker) { return worker.process.running(); });
     if (i == 0) return Unavailable(how.message());
     if (left == 0) return Unavailable(how.message() + "; no worker is left");
-    lines.push_back(how.message() + "; " + std::to_string(left) + (left == 1 ? " worker goes on" : " workers go on"));
+    lines.push_back(how.message() + "; " +
+                    Counted(static_cast<std::uint64_t>(left), "worker goes on", "workers go on"));
   }
   return lines;
 }

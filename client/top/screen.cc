@@ -6,6 +6,7 @@
 
 #include "base/console/progress.h"
 #include "base/console/table.h"
+#include "base/ids/counted.h"
 #include "base/notice.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -276,12 +277,10 @@ std::string Title(const Picture& picture) {
 }
 
 std::string InWords(const job::ClusterStatus& cluster) {
-  std::string text = Of(cluster.maps_running, cluster.map_slots) + " map and " +
-                     Of(cluster.reduces_running, cluster.reduce_slots) + " reduce slots busy; " +
-                     std::to_string(cluster.jobs_running) +
-                     (cluster.jobs_running == 1 ? " job runs, " : " jobs run, ") +
-                     std::to_string(cluster.jobs_waiting) + (cluster.jobs_waiting == 1 ? " waits; " : " wait; ") +
-                     std::to_string(cluster.live) + (cluster.live == 1 ? " node live" : " nodes live");
+  std::string text =
+      Of(cluster.maps_running, cluster.map_slots) + " map and " + Of(cluster.reduces_running, cluster.reduce_slots) +
+      " reduce slots busy; " + Counted(cluster.jobs_running, "job runs", "jobs run") + ", " +
+      Counted(cluster.jobs_waiting, "waits", "wait") + "; " + Counted(cluster.live, "node live", "nodes live");
   const auto add = [&text](std::uint32_t count, const char* what) {
     if (count > 0) text += ", " + std::to_string(count) + " " + what;
   };

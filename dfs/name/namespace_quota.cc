@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/name/namespace_impl.h"
@@ -27,9 +28,7 @@ std::string WhoseText(const QuotaState& state) {
   return state.user.empty() ? "directory " + Quote(state.directory) : "user " + Quote(state.user);
 }
 
-std::string FilesText(std::uint64_t entries) {
-  return std::to_string(entries) + (entries == 1 ? " file or directory" : " files and directories");
-}
+std::string FilesText(std::uint64_t entries) { return Counted(entries, "file or directory", "files and directories"); }
 
 // Returns false if `used`, `reserved` and `added` together are more than `limit`.
 bool Fits(std::uint64_t limit, std::uint64_t used, std::uint64_t reserved, std::uint64_t added) {

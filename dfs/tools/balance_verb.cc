@@ -7,6 +7,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/tools/verbs.h"
@@ -43,7 +44,7 @@ std::string Percent(double share) {
 std::string Shares(const BalanceStatus& status) { return Percent(status.smallest) + " to " + Percent(status.largest); }
 
 std::string Moved(const BalanceStatus& status) {
-  return std::to_string(status.moved_blocks) + " blocks of " + FormatBytes(status.moved_bytes);
+  return Counted(status.moved_blocks, "block") + " of " + FormatBytes(status.moved_bytes);
 }
 
 const char* NameOf(BalancePhase phase) {
@@ -91,7 +92,8 @@ Status PrintStatus(const BalanceStatus& status, bool as_json, Printer& out) {
 Status Conclude(const BalanceStatus& status, Printer& out) {
   switch (status.phase) {
     case BalancePhase::kBalanced:
-      out << "balanced: " << Moved(status) << " were moved, the workers hold " << Shares(status) << "\n";
+      out << "balanced: " << Moved(status) << (status.moved_blocks == 1 ? " was" : " were")
+          << " moved, the workers hold " << Shares(status) << "\n";
       return out.Flush();
     case BalancePhase::kStuck:
       return Unavailable(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/tools/verbs.h"
@@ -41,7 +42,7 @@ void Show(const UnhealthyBlock& block, bool awaiting, Printer& out) {
                       : block.live == 1 && block.wanted > 1 ? "single    "
                                                             : "under     ";
   out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
-      << " of " << std::to_string(block.wanted) << " replicas"
+      << " of " << Counted(block.wanted, "replica")
       << (block.live < block.wanted ? "" : ", too few of them on nodes that stay in use") << ": "
       << Quote(block.path, block.path.size()) << "\n";
 }
@@ -65,17 +66,16 @@ void Show(const Health& health, Printer& out) {
     if (!what.empty()) out << what << "\n";
   }
   if (health.holding_workers == 0) return;
-  out << "Of the unknown blocks, which no file has, " << std::to_string(health.holding_workers)
-      << " workers hold too many to be right: they stay until `millrace node discard-unknown`; "
+  out << "Of the unknown blocks, which no file has, " << Counted(health.holding_workers, "worker holds", "workers hold")
+      << " too many to be right: they stay until `millrace node discard-unknown`; "
          "`millrace node list` shows where\n";
 }
 
 // "7 blocks have one replica"; empty while the master awaits workers, since it does not know their replicas yet.
 std::string RiskOf(const Health& health) {
   if (health.single_replica == 0 || !health.awaiting.empty()) return "";
-  return std::to_string(health.single_replica) + (health.single_replica == 1
-                                                      ? " block has one replica, and its file wants more"
-                                                      : " blocks have one replica, and their files want more");
+  return Counted(health.single_replica, "block has one replica, and its file wants more",
+                 "blocks have one replica, and their files want more");
 }
 
 Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out, std::string* risk) {
@@ -105,13 +105,13 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
   *risk = RiskOf(health);
   if (health.missing == 0 && health.corrupt_replicas == 0) return Status::Ok();
   if (!health.awaiting.empty() && health.corrupt_replicas == 0) {
-    return Unavailable(std::to_string(health.missing) +
-                       " blocks have no live replica yet, but do not count as missing: " + health.awaiting +
-                       "; `millrace fs safemode wait` waits until that is over");
+    return Unavailable(Counted(health.missing, "block has no live replica yet, but does not count as missing: ",
+                               "blocks have no live replica yet, but do not count as missing: ") +
+                       health.awaiting + "; `millrace fs safemode wait` waits until that is over");
   }
-  const std::string corrupt = std::to_string(health.corrupt_replicas) + " replicas are corrupt";
+  const std::string corrupt = Counted(health.corrupt_replicas, "replica is corrupt", "replicas are corrupt");
   if (health.missing == 0) return Corrupt(corrupt + "; they are replaced where there is a good one");
-  return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " + corrupt +
+  return Corrupt(Counted(health.missing, "block has", "blocks have") + " no live replica and " + corrupt +
                  "; bring back workers that are lost, and remove files whose replicas are all corrupt");
 }
 

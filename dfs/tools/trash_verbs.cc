@@ -5,6 +5,7 @@
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/tools/verbs.h"
@@ -24,7 +25,8 @@ class Farewell {
   explicit Farewell(const console::Console& console) : out_(console) {}
   ~Farewell() {
     if (moved_ > kInFull)
-      out_ << std::to_string(moved_ - kInFull) + " more were moved to the trash; millrace fs trash lists them\n";
+      out_ << Counted(moved_ - kInFull, "more was", "more were") +
+                  " moved to the trash; millrace fs trash lists them\n";
   }
   Farewell(const Farewell&) = delete;
   Farewell& operator=(const Farewell&) = delete;
@@ -96,8 +98,7 @@ class TrashLister {
     } else if (listed_ == 0) {
       out_ << "nothing is in the trash\n";
     } else {
-      out_ << FormatBytes(use_.bytes) + " with all replicas in " + std::to_string(listed_) +
-                  (listed_ == 1 ? " deletion" : " deletions") + "\n";
+      out_ << FormatBytes(use_.bytes) + " with all replicas in " + Counted(listed_, "deletion") + "\n";
     }
     return out_.Flush();
   }
@@ -266,7 +267,7 @@ int RunTrash(const Args& args, const FsContext& context) {
     }
     for (const std::string& one : users) MILLRACE_TRY(Empty(client, one, before, &emptied));
     Printer out(context.console);
-    out << std::to_string(emptied.entries) + (emptied.entries == 1 ? " file or directory" : " files and directories") +
+    out << Counted(emptied.entries, "file or directory", "files and directories") +
                " removed from the trash; their replicas take " + FormatBytes(emptied.bytes) +
                ", which workers free soon\n";
     return out.Flush();

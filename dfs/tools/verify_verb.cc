@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "base/console/arguments.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/verbs.h"
@@ -64,10 +65,11 @@ void Count(const CheckedReplica& replica, const std::string& path, Counts* count
 }
 
 Status Summarise(const Counts& counts, std::size_t files, bool wait, Printer& out) {
-  const std::string what = std::to_string(counts.replicas) + " replicas of " + std::to_string(files) + " files";
+  const std::string what = Counted(counts.replicas, "replica") + " of " + Counted(files, "file");
   const std::uint64_t bad = counts.corrupt + counts.absent + counts.unreachable;
   if (!wait && bad == 0) {
-    out << what << " are being checked; `millrace fs fsck` shows what was found\n";
+    out << what << (counts.replicas == 1 ? " is" : " are")
+        << " being checked; `millrace fs fsck` shows what was found\n";
     return out.Flush();
   }
   out << "checked " << what << ": " << std::to_string(counts.sound) << " sound, " << std::to_string(counts.corrupt)
@@ -75,7 +77,8 @@ Status Summarise(const Counts& counts, std::size_t files, bool wait, Printer& ou
       << " unreachable\n";
   MILLRACE_TRY(out.Flush());
   if (bad == 0) return Status::Ok();
-  return Corrupt(std::to_string(bad) + " replicas are not sound; they are replaced from others where there are any");
+  return Corrupt(Counted(bad, "replica is", "replicas are") +
+                 " not sound, and replaced from others where there are any");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/ids/counted.h"
 #include "lab/measure/estimate.h"
 
 namespace millrace::compare {
@@ -49,7 +50,7 @@ std::string WhyNothingShows(const Material& material, const JudgedMetric& one) {
   if (design.schedulers < 2) return "";
   const std::uint32_t fewest = sim::FewestRuns(design.schedulers, material.subject->options.significance);
   if (design.blocks < fewest)
-    return "With " + std::to_string(design.blocks) + " runs of each of " + std::to_string(design.schedulers) +
+    return "With " + Counted(design.blocks, "run") + " of each of " + std::to_string(design.schedulers) +
            " schedulers no difference can be told from chance, so nothing can be said: take at least " +
            std::to_string(fewest) + " (--repeat), or fewer schedulers.";
   std::string why;
@@ -151,8 +152,7 @@ std::size_t JobsOfHalfTheWork(const sim::Workload& workload) {
 
 Advice TooLittle(std::size_t jobs) {
   Advice advice;
-  advice.why = "The history has " + std::to_string(jobs) + (jobs == 1 ? " job" : " jobs") + ", and fewer than " +
-               std::to_string(kFewestJobs) +
+  advice.why = "The history has " + Counted(jobs, "job") + ", and fewer than " + std::to_string(kFewestJobs) +
                " are too few to advise by: choose a longer time (--since), or wait for more.";
   return advice;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/verbs.h"
@@ -43,16 +44,15 @@ std::string HistoryLine(const Material& material, const History& history) {
       used = record->outcome.result.summary.utilisation_total;
   }
   const std::size_t jobs = history.file.workload.jobs.size(), nodes = history.file.cluster.nodes.size();
-  return Printable(history.name) + ": " + std::to_string(jobs) + " jobs of " + std::to_string(users.size()) +
-         (users.size() == 1 ? " user on " : " users on ") + std::to_string(nodes) +
-         (nodes == 1 ? " node, " : " nodes, ") + Formatted("%.0f%%", 100 * used) + " of the slots in use under " +
+  return Printable(history.name) + ": " + Counted(jobs, "job") + " of " + Counted(users.size(), "user") + " on " +
+         Counted(nodes, "node") + ", " + Formatted("%.0f%%", 100 * used) + " of the slots in use under " +
          history.in_force.label + "\n";
 }
 
 std::string DesignLine(const Material& material, const History& history) {
-  const std::string runs = std::to_string(material.design.blocks),
-                    schedulers = std::to_string(material.design.schedulers);
-  return "simulated under " + schedulers + " schedulers, " + runs + " times each" +
+  const std::string runs = Counted(material.design.blocks, "time"),
+                    schedulers = Counted(material.design.schedulers, "scheduler");
+  return "simulated under " + schedulers + ", " + runs + " each" +
          (history.redrawn ? ": once as it was, then with jobs drawn from it at random" : " by the seeds of the file") +
          "\n";
 }

@@ -11,6 +11,7 @@
 #include "base/console/arguments.h"
 #include "base/console/interrupt.h"
 #include "base/console/json_output.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "client/cli/verbs.h"
@@ -289,7 +290,7 @@ std::string TextForPeople(const CompareWords& words, const Material& material, c
     text += "\n" + cli::FormatTable(BesideTable(*beside, *material.subject, words.wide)) + "\n";
     for (const std::string& line : BesideLines(*beside, schedulers, material.design)) text += Printable(line) + "\n";
   }
-  text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
+  text += Counted(material.design.blocks, "run") + " of each scheduler; ratios are to " +
           schedulers[material.design.baseline] + "; the report is " + words.directory +
           "/report.html, with tables and figures beside it\n";
   return text;
@@ -337,8 +338,8 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
             "goes on in spite of that"));
   }
   if (*made == Making::kStopped) {
-    console::SayLine(invocation.console, "stopped with " + std::to_string(RunsLeft(prepared.design, *store)) +
-                                             " runs left; the same command goes on from here");
+    console::SayLine(invocation.console, "stopped with " + Counted(RunsLeft(prepared.design, *store), "run") +
+                                             " left; the same command goes on from here");
     return 128 + SIGINT;
   }
   const Status told = Tell(invocation, words, prepared, *store);

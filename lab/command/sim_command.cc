@@ -6,6 +6,7 @@
 
 #include "base/console/arguments.h"
 #include "base/file.h"
+#include "base/ids/counted.h"
 #include "base/local_place.h"
 #include "base/text.h"
 #include "client/cli/verbs.h"
@@ -79,8 +80,8 @@ void SayWarnings(const Console& console, const SimWords& words, const Plan& plan
   if (const std::string idle = sim::IdleWarning(busiest); !idle.empty()) console::SayLine(console, "warning: " + idle);
   if (!words.directory.empty() && !words.no_tasks && !plan.options.task_rows) {
     console::SayLine(console, "tasks.csv was left out: it would have " +
-                                  std::to_string(sim::TasksOf(plan.file.workload)) +
-                                  " rows for each scheduler; --tasks writes it");
+                                  Counted(sim::TasksOf(plan.file.workload), "row") +
+                                  " for each scheduler; --tasks writes it");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/ids/counted.h"
 #include "base/text.h"
 #include "lab/journal/journal_lines.h"
 #include "lab/measure/recorder.h"
@@ -350,7 +351,7 @@ Result<TimedEvents> EventsOfJournal(std::string_view journal, const std::string&
     const auto* submitted = std::get_if<sched::JobSubmitted>(event);
     if (submitted != nullptr && submitted->job.value >= workload.jobs.size())
       return Invalid(file_name + ":" + std::to_string(line.number) + ": the workload has no " + ToText(submitted->job) +
-                     "; it has " + std::to_string(workload.jobs.size()) + " jobs");
+                     "; it has " + Counted(workload.jobs.size(), "job"));
     events.emplace_back(renumbering.At(line.time), std::move(*event));
   }
   return events;

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <optional>
 
+#include "base/ids/counted.h"
 #include "base/text.h"
 
 namespace millrace::compare {
@@ -109,9 +110,8 @@ class JobRunner {
     std::string text = ToText(job.first) + " (" + Quote(workload_.jobs[job.second].name) + ") has got no further for " +
                        std::to_string(patience_ / kSecond) + " s";
     if (status != nullptr) {
-      text += ": " + std::to_string(status->maps.done) + " of " + std::to_string(status->maps.total) + " maps and " +
-              std::to_string(status->reduces.done) + " of " + std::to_string(status->reduces.total) +
-              " reduces have ended";
+      text += ": " + std::to_string(status->maps.done) + " of " + Counted(status->maps.total, "map") + " and " +
+              std::to_string(status->reduces.done) + " of " + Counted(status->reduces.total, "reduce") + " have ended";
     }
     return text + "; its logs may say why";
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/ids/counted.h"
 #include "base/random.h"
 #include "lab/workload/block_placer.h"
 #include "schedulers/cluster/cluster_state.h"
@@ -220,8 +221,6 @@ RoundResult Round::Run(const std::string& policy, sched::Settings settings) cons
   return result;
 }
 
-std::string Placements(std::uint32_t count) {
-  return std::to_string(count) + (count == 1 ? " placement" : " placements");
-}
+std::string Placements(std::uint32_t count) { return Counted(count, "placement"); }
 
 }  // namespace millrace::sim::experiments

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/ids/counted.h"
 #include "lab/measure/report.h"
 #include "lab/report/document.h"
 
@@ -13,9 +14,8 @@ void WarnOfFewRuns(const Material& material, std::vector<std::string>* warnings)
   const std::uint32_t runs = material.design.blocks, schedulers = material.design.schedulers;
   const std::uint32_t fewest = sim::FewestRuns(schedulers, material.subject->options.significance);
   if (runs >= fewest || schedulers < 2) return;
-  warnings->push_back("with " + std::to_string(runs) +
-                      " runs of each scheduler no difference can be significant; for " + std::to_string(schedulers) +
-                      " schedulers at least " + std::to_string(fewest) + " are needed");
+  warnings->push_back("with " + Counted(runs, "run") + " of each scheduler no difference can be significant; for " +
+                      std::to_string(schedulers) + " schedulers at least " + std::to_string(fewest) + " are needed");
 }
 
 void WarnOfOneObservation(const Material& material, std::vector<std::string>* warnings) {
@@ -45,8 +45,9 @@ void WarnOfDisturbedRuns(const Material& material, std::vector<std::string>* war
     if (disturbed++ == 0) first = record->outcome.disturbed;
   }
   if (disturbed == 0) return;
-  warnings->push_back(std::to_string(disturbed) + " of " + std::to_string(material.counting.size()) +
-                      " runs were disturbed each time that they were made, the first of them because " + first);
+  warnings->push_back(std::to_string(disturbed) + " of " + Counted(material.counting.size(), "run") +
+                      (disturbed == 1 ? " was" : " were") +
+                      " disturbed each time that they were made, the first of them because " + first);
 }
 
 // A mean over the jobs that ended does not show the merit of a scheduler under which others did not end.
@@ -61,8 +62,8 @@ void WarnOfUnfinishedJobs(const Material& material, std::vector<std::string>* wa
     if (succeeded == jobs) continue;
     warnings->push_back(
         "under " + material.subject->schedulers[scheduler].label + " " + std::to_string(jobs - succeeded) + " of " +
-        std::to_string(jobs) +
-        " jobs did not succeed; where other jobs ended, there is no verdict by metrics of the jobs that ended");
+        Counted(jobs, "job") +
+        " did not succeed; where other jobs ended, there is no verdict by metrics of the jobs that ended");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/ids/counted.h"
 #include "base/text.h"
 
 namespace millrace::master {
@@ -45,7 +46,7 @@ void AuditLog::Write(const AuditLine& line) {
   if (!file_) return;
   if (lost_ > 0) {
     if (const Status noted = Append(FormatGap()); !noted.ok()) return Lose(noted);
-    log_->info("the audit log {} is written again; {} lines were lost", file_->path(), lost_);
+    log_->info("the audit log {} is written again; {} lost", file_->path(), Counted(lost_, "line was", "lines were"));
     lost_ = 0;
     why_ = Status::Ok();
   }
@@ -65,8 +66,8 @@ void AuditLog::Lose(const Status& why) {
 
 std::string AuditLog::problem() const {
   if (lost_ > 0) {
-    return fmt::format("the audit log is not written, {} lines are lost so far: {}; make room, or mend the file", lost_,
-                       why_.message());
+    return fmt::format("the audit log is not written, {} lost so far: {}; make room, or mend the file",
+                       Counted(lost_, "line is", "lines are"), why_.message());
   }
   if (file_ && !file_->rotation().ok()) {
     return fmt::format("the audit log is full and keeps growing: {}", file_->rotation().message());

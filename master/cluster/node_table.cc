@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/archive.h"
+#include "base/ids/counted.h"
 
 namespace millrace::master {
 namespace {
@@ -149,8 +150,8 @@ Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_
   const std::uint32_t held = std::min(most_replicas, in_use);  // more replicas than that no block has now
   if (stay >= held) return Status::Ok();
   return Invalid("too few live nodes would be left: " + std::to_string(stay) + " for files with " +
-                 std::to_string(held) +
-                 " replicas, which would lose some; add a node first, lower their replication (`millrace fs setrep`), "
+                 Counted(held, "replica") +
+                 ", which would lose some; add a node first, lower their replication (`millrace fs setrep`), "
                  "or use --force");
 }
 

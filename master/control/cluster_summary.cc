@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/ids/counted.h"
 #include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::master {
@@ -69,10 +70,6 @@ std::string Listed(const std::vector<std::string>& names) {
   return names.size() <= kMostNamed ? text : fmt::format("{} and {} more", text, names.size() - kMostNamed);
 }
 
-std::string Count(std::uint64_t count, const char* one, const char* more) {
-  return fmt::format("{} {}", count, count == 1 ? one : more);
-}
-
 std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
   std::string line =
       fmt::format("node {} ({}) is leaving in {} s ({})", node.node.value, node.host, node.in / kSecond, node.reason);
@@ -87,9 +84,9 @@ std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
            ": its trash, or blocks that belong to no file, may be the last copies of files that the database has lost";
   const bool copied = clearance == Clearance::kYes || (clearance == Clearance::kTasks && stand.outputs == 0);
   line += copied ? ": other nodes have everything that it has"
-                 : ": " + Count(*stand.blocks_left + stand.writes, "block", "blocks") + " and " +
-                       Count(stand.outputs, "map output", "map outputs") + " are still to be copied";
-  return stand.tasks == 0 ? line : line + ", " + Count(stand.tasks, "task is", "tasks are") + " to end";
+                 : ": " + Counted(*stand.blocks_left + stand.writes, "block") + " and " +
+                       Counted(stand.outputs, "map output") + " are still to be copied";
+  return stand.tasks == 0 ? line : line + ", " + Counted(stand.tasks, "task is", "tasks are") + " to end";
 }
 
 }  // namespace
@@ -153,8 +150,8 @@ std::vector<Notice> FaultsOf(const ClusterSummary& summary) {
     const bool corrupt = summary.blocks.corrupt_replicas > 0;
     const bool away = !corrupt || summary.lost + summary.maintained_away > 0;
     add(NoticeCode::kMissingBlocks,
-        Count(summary.blocks.missing, "block has", "blocks have") + (corrupt ? " no good replica: " : " no replica: ") +
-            (away ? "bring back the workers that are lost" : "") +
+        Counted(summary.blocks.missing, "block has", "blocks have") +
+            (corrupt ? " no good replica: " : " no replica: ") + (away ? "bring back the workers that are lost" : "") +
             (away && summary.maintained_away > 0 ? " or in maintenance" : "") + (away && corrupt ? ", or " : "") +
             (corrupt ? "remove the files whose replicas are all corrupt, and make them again" : "") +
             "; `millrace fs fsck` lists the files");
@@ -168,24 +165,24 @@ void WarnOfBlocks(const ClusterSummary& summary, std::vector<Notice>* warnings) 
   const dfs::BlockHealth& blocks = summary.blocks;
   const auto add = [warnings](NoticeCode code, std::string line) { warnings->push_back({code, std::move(line)}); };
   if (blocks.corrupt_replicas > 0) {
-    add(NoticeCode::kCorruptReplicas, Count(blocks.corrupt_replicas, "replica is", "replicas are") +
+    add(NoticeCode::kCorruptReplicas, Counted(blocks.corrupt_replicas, "replica is", "replicas are") +
                                           " corrupt; they are replaced where there is a good one");
   }
   if (blocks.under_replicated > 0) {
     add(NoticeCode::kUnderReplicated,
-        Count(blocks.under_replicated, "block has", "blocks have") + " too few replicas; they are copied " +
+        Counted(blocks.under_replicated, "block has", "blocks have") + " too few replicas; they are copied " +
             (NoneStays(summary) ? "once a node that stays in use can take them"
                                 : "as fast as dfs.copies_per_node allows" +
                                       std::string(summary.full.empty() ? "" : ", to nodes that are not full")));
   }
   if (blocks.short_of_nodes > 0) {
     add(NoticeCode::kShortOfNodes,
-        Count(blocks.short_of_nodes, "block wants", "blocks want") +
+        Counted(blocks.short_of_nodes, "block wants", "blocks want") +
             " more replicas than there are nodes in use; add nodes, or lower the replication "
             "with `millrace fs setrep`");
   }
   if (blocks.nodes_held > 0) {
-    add(NoticeCode::kUnknownBlocks, Count(blocks.nodes_held, "node has", "nodes have") +
+    add(NoticeCode::kUnknownBlocks, Counted(blocks.nodes_held, "node has", "nodes have") +
                                         " too many blocks that belong to no file; `millrace node list` says more");
   }
 }
@@ -194,27 +191,28 @@ void WarnOfNodes(const ClusterSummary& summary, std::vector<Notice>* warnings) {
   const auto add = [warnings](NoticeCode code, std::string line) { warnings->push_back({code, std::move(line)}); };
   if (summary.lost > 0) {
     const std::string them = summary.lost == 1 ? "it" : "them";
-    add(NoticeCode::kNodeLost, Count(summary.lost, "node is", "nodes are") + " lost: bring " + them +
+    add(NoticeCode::kNodeLost, Counted(summary.lost, "node is", "nodes are") + " lost: bring " + them +
                                    " back, or take " + them + " off the list with `millrace node forget`");
   }
   constexpr std::size_t kMostLeaving = 20;
   for (std::size_t i = 0; i < std::min(summary.leaving.size(), kMostLeaving); ++i)
     add(NoticeCode::kNodeLeaving, LeavingLine(summary.leaving[i]));
   if (summary.leaving.size() > kMostLeaving) {
-    add(NoticeCode::kNodeLeaving, Count(summary.leaving.size() - kMostLeaving, "more node leaves", "more nodes leave"));
+    add(NoticeCode::kNodeLeaving,
+        Counted(summary.leaving.size() - kMostLeaving, "more node leaves", "more nodes leave"));
   }
   if (summary.avoided > 0) {
-    add(NoticeCode::kNodeAvoided, Count(summary.avoided, "node is", "nodes are") +
+    add(NoticeCode::kNodeAvoided, Counted(summary.avoided, "node is", "nodes are") +
                                       " avoided, since too many tasks failed there; `millrace node list` says whose");
   }
   if (!summary.ailing.empty()) {
-    add(NoticeCode::kNodeAiling, Count(summary.ailing.size(), "node is", "nodes are") +
+    add(NoticeCode::kNodeAiling, Counted(summary.ailing.size(), "node is", "nodes are") +
                                      " ailing: " + Listed(summary.ailing) +
                                      "; no tasks go there, and no blocks that others can take; look at the disk, or at "
                                      "the network between the machines");
   }
   if (!summary.full.empty()) {
-    add(NoticeCode::kNodeFull, Count(summary.full.size(), "node is", "nodes are") + " full: " + Listed(summary.full) +
+    add(NoticeCode::kNodeFull, Counted(summary.full.size(), "node is", "nodes are") + " full: " + Listed(summary.full) +
                                    "; no blocks go there, nor tasks if it is the disk for their files; remove files, "
                                    "run `millrace fs balance`, or add disks");
   }
@@ -230,7 +228,7 @@ void WarnOfVersions(const ClusterSummary& summary, std::vector<Notice>* warnings
     if (releases.size() < kMostNamed) releases += (releases.empty() ? "" : ", ") + ToText(worker.release);
   }
   if (others == 0) return;
-  warnings->push_back({NoticeCode::kMixedVersions, Count(others, "worker has", "workers have") +
+  warnings->push_back({NoticeCode::kMixedVersions, Counted(others, "worker has", "workers have") +
                                                        " another version than the master, " + ToText(summary.master) +
                                                        ": " + releases + "; an upgrade is not finished"});
 }
@@ -242,15 +240,15 @@ std::vector<Notice> WarningsOf(const ClusterSummary& summary) {
   const auto add = [&warnings](NoticeCode code, std::string line) { warnings.push_back({code, std::move(line)}); };
   if (summary.blocks.single_replica > 0 && summary.awaiting.empty()) {
     add(NoticeCode::kSingleReplica,
-        Count(summary.blocks.single_replica, "block has one replica, and its file wants",
-              "blocks have one replica, and their files want") +
+        Counted(summary.blocks.single_replica, "block has one replica, and its file wants",
+                "blocks have one replica, and their files want") +
             " more: the next disk that fails may lose data; bring back the workers that are lost" +
             (summary.maintained_away > 0 ? " or in maintenance" : "") +
             ", or add some; `millrace fs fsck` lists the files");
   }
   if (summary.blocks.only_in_maintenance > 0 && summary.awaiting.empty()) {
     add(NoticeCode::kMaintenanceBlocks,
-        Count(summary.blocks.only_in_maintenance, "block has", "blocks have") +
+        Counted(summary.blocks.only_in_maintenance, "block has", "blocks have") +
             " fewer replicas outside of the nodes in maintenance than dfs.maintenance_replicas says: they are copied "
             "if a node that has them is here; bring back these nodes, or end their maintenance when they are here");
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/ids/counted.h"
 #include "base/rpc/status_codec.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -403,8 +404,8 @@ Status Workers::CheckForget(NodeId number, bool force) const {
   }
   // Blocks that are short of nodes have all the replicas that the nodes in use can hold: waiting would bring no more.
   if (node->Drains() && health.under_replicated > 0) {
-    return Invalid(what + "it was being drained and " + std::to_string(health.under_replicated) +
-                   " blocks have fewer replicas than the nodes in use can hold; wait until they are copied, or use "
+    return Invalid(what + "it was being drained and " + Counted(health.under_replicated, "block has", "blocks have") +
+                   " fewer replicas than the nodes in use can hold; wait until they are copied, or use "
                    "--force");
   }
   return Status::Ok();

@@ -162,7 +162,7 @@ void CountLeftOut(const JobFigures& figures, Counters* counters) {
 namespace {
 
 // Returns the value of this counter of the engine; 0 if the task did not report it.
-std::uint64_t Counted(const TaskReport& report, const char* name) {
+std::uint64_t CounterOf(const TaskReport& report, const char* name) {
   const auto found = report.counters.find({"millrace", name});
   return found == report.counters.end() ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(found->second, 0));
 }
@@ -171,11 +171,11 @@ std::uint64_t Counted(const TaskReport& report, const char* name) {
 
 std::uint64_t MapOutputBytes(const TaskReport& report) {
   const bool combined = report.counters.contains({"millrace", "combine_output_records"});
-  return Counted(report, combined ? "map_stored_bytes" : "map_output_bytes");
+  return CounterOf(report, combined ? "map_stored_bytes" : "map_output_bytes");
 }
 
 std::uint64_t RemoteReadRate(const TaskReport& report) {
-  const std::uint64_t bytes = Counted(report, "bytes_read_remote"), micros = Counted(report, "remote_read_micros");
+  const std::uint64_t bytes = CounterOf(report, "bytes_read_remote"), micros = CounterOf(report, "remote_read_micros");
   constexpr std::uint64_t kLeastBytes = 64 << 10, kLeastMicros = 100;
   if (bytes < kLeastBytes || micros < kLeastMicros) return 0;
   return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e6 / static_cast<double>(micros));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/ids/counted.h"
 #include "base/ids/time.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -180,8 +181,8 @@ std::string EndLine(const JobRecord& record) {
     line += "waited " + FormatDuration(record.first_launch - record.queued()) + ", ran " +
             FormatDuration(record.ended - record.first_launch);
   }
-  line += ", " + std::to_string(figures.maps) + " maps, " + std::to_string(figures.reduces) + " reduces, " +
-          std::to_string(figures.failed_attempts) + " failed attempts, " + FormatBytes(figures.bytes_read) + " read, " +
+  line += ", " + Counted(figures.maps, "map") + ", " + Counted(figures.reduces, "reduce") + ", " +
+          Counted(figures.failed_attempts, "failed attempt") + ", " + FormatBytes(figures.bytes_read) + " read, " +
           FormatBytes(figures.bytes_written) + " written";
   return line;
 }

@@ -2,6 +2,7 @@
 // The life of an attempt: launched, then succeeded, failed, lost or killed.
 #include <algorithm>
 
+#include "base/ids/counted.h"
 #include "schedulers/core/engine_impl.h"
 #include "schedulers/events/check.h"
 #include "schedulers/events/limits.h"
@@ -102,8 +103,8 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   }
   if (FailuresThatCount(id) >= std::max(job.spec.max_attempts, 1U)) {
     GiveUpTask(id,
-               "task " + ToText(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
-                   LeftOutRecordsInWords(job, id) + ", the last time: " + event.reason,
+               "task " + ToText(id) + " failed " + Counted(failed, "time") + LeftOutRecordsInWords(job, id) +
+                   ", the last time: " + event.reason,
                effects);
   } else {
     PauseAfterFailure(id);

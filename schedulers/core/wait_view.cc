@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/ids/counted.h"
 #include "base/ids/time.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy_view.h"
@@ -11,10 +12,6 @@
 
 namespace millrace::sched {
 namespace {
-
-std::string Counted(std::uint32_t count, std::string_view one, std::string_view many) {
-  return std::to_string(count) + ' ' + std::string(count == 1 ? one : many);
-}
 
 std::string_view NameOf(SlotKind slot) {
   if (slot.map()) return "map slot";
@@ -171,7 +168,7 @@ std::string UserJobsInWords(const WaitView& wait, const ClusterState& state) {
   const std::string& user = state.FindJob(wait.job)->spec.user;
   if (wait.of == 0) return "pool " + wait.group + " lets user " + user + " run no jobs";
   const std::string jobs = wait.begun == wait.used
-                               ? Counted(wait.used, "running job", "running jobs")
+                               ? Counted(wait.used, "running job")
                                : Counted(wait.used, "job that runs", "jobs that run") + " or will run next";
   const std::string text = "user " + user + " has " + jobs;
   if (wait.used > wait.of) return text + ", and pool " + wait.group + " lets one user have " + std::to_string(wait.of);
@@ -257,7 +254,7 @@ std::string_view ToText(WaitCause cause) {
 std::string InWords(const WaitView& wait, const ClusterState& state, Micros now, std::string_view group_noun) {
   const std::string slot(NameOf(wait.slot));
   const std::string group = std::string(group_noun) + ' ' + wait.group;
-  const std::string free_nodes = Counted(wait.of, "node", "nodes") + " with a free " + slot;
+  const std::string free_nodes = Counted(wait.of, "node") + " with a free " + slot;
   switch (wait.cause) {
     case WaitCause::kUndecided:
       return "a " + slot + " is free; the next round decides about it";
@@ -266,8 +263,7 @@ std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
     case WaitCause::kSlotsBusy:
       return BusyInWords(wait, state, now, group_noun);
     case WaitCause::kCrowded:
-      return std::to_string(wait.used) + " of " + Counted(wait.of, slot, slot + 's') +
-             (wait.used == 1 ? " is" : " are") +
+      return std::to_string(wait.used) + " of " + Counted(wait.of, slot) + (wait.used == 1 ? " is" : " are") +
              " in use; the others come free when tasks end that run beyond a limit that was lowered";
     case WaitCause::kOffNodes:
       return "its attempts failed on the " + free_nodes + ", and others may take the task";
@@ -286,10 +282,9 @@ std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
       return "slots gather for another " + FormatDuration(std::max(wait.until.value_or(now) - now, Micros{0})) +
              ", to be assigned together";
     case WaitCause::kGroupFull:
-      return group + " runs " + std::to_string(wait.used) + " of at most " +
-             Counted(wait.of, std::string(KindOf(wait.slot)), std::string(KindOf(wait.slot)) + 's');
+      return group + " runs " + std::to_string(wait.used) + " of at most " + Counted(wait.of, KindOf(wait.slot));
     case WaitCause::kGroupJobs:
-      return group + " runs " + std::to_string(wait.used) + " of at most " + Counted(wait.of, "job", "jobs");
+      return group + " runs " + std::to_string(wait.used) + " of at most " + Counted(wait.of, "job");
     case WaitCause::kUserJobs:
       return UserJobsInWords(wait, state);
     case WaitCause::kRunsAlone:
@@ -305,7 +300,7 @@ std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
       return "it waits for a " + slot + " in datacenter " + wait.group + "; the free ones are elsewhere";
     case WaitCause::kPaused:
       return "task " + ToText(wait.task.value()) + " failed " +
-             Counted(state.FindJob(wait.job)->Tasks(wait.task->kind)[wait.task->index].failed, "time", "times") +
+             Counted(state.FindJob(wait.job)->Tasks(wait.task->kind)[wait.task->index].failed, "time") +
              " and is tried again in " +
              FormatDuration(std::max(wait.until.value_or(now) - now, Micros{0}) / kMillisecond * kMillisecond);
     case WaitCause::kGaveWay:

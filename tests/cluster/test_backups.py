@@ -121,7 +121,7 @@ class BackupsTest(unittest.TestCase):
             before = self.tree(cluster.path("master", "database"))
             said = self.verify(cluster, backups)
             self.assertIn(f"a whole backup of cluster {cluster.id}", said)
-            self.assertIn("1 jobs (0 live)", said)
+            self.assertIn("1 job (0 live)", said)
             self.assertEqual(self.tree(backups), whole)
             self.assertEqual(self.tree(cluster.path("master", "database")).keys(), before.keys())
             for _ in range(40):

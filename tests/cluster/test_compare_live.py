@@ -216,7 +216,7 @@ class CompareLive(unittest.TestCase):
     def test_a_run_that_gets_no_further_ends_and_names_the_job(self):
         self.write_workload('[cluster]\nnodes = 1\nreduce_slots = 0\n[[jobs]]\nname = "a"\nmaps = 1\nlocated = false\nmap_time = 0.1\nreduces = 1\n')
         self.assertEqual(self.run_all("local", "fifo", status=1, patience="2").strip(),
-                         'job1 ("a-0") has got no further for 2 s: 1 of 1 maps and 0 of 1 reduces have ended; its logs may say why')
+                         'job1 ("a-0") has got no further for 2 s: 1 of 1 map and 0 of 1 reduce have ended; its logs may say why')
         self.assert_nothing_left()
 
     def interrupt(self, how):

@@ -227,7 +227,7 @@ class OperationsTest(unittest.TestCase):
             f.write(words(3, 1000))
         self.ask("fs", "put", self.cluster.path("text"), "/text")
         self.ask("run", "wordcount", "/text", "-o", "/words", "--name", "the first")
-        self.assertRegex(self.cluster.log("master"), r'info master: job1 "the first" of \S+ succeeded: waited .*, ran .*, 1 maps, 1 reduces, 0 failed attempts')
+        self.assertRegex(self.cluster.log("master"), r'info master: job1 "the first" of \S+ succeeded: waited .*, ran .*, 1 map, 1 reduce, 0 failed attempts')
         tasks = json.loads(self.ask("job", "tasks", "1", "--json"))
         self.assertEqual({task["attempt"] for task in tasks}, {"job1.m.0.0", "job1.r.0.0"})
         self.assertEqual({task["state"] for task in tasks}, {"succeeded"})

@@ -203,7 +203,7 @@ class StartTest(unittest.TestCase):
             cluster.tls = cluster.certificate_of("admin")
             cluster.run("scheduler", "set", "fair")
             warnings = json.loads(cluster.run("cluster", "status", "--json", status=1)[0])["warnings"]
-            self.assertIn("the audit log is not written, 1 lines are lost so far: ", {warning["code"]: warning["text"] for warning in warnings}["audit-log"])
+            self.assertIn("the audit log is not written, 1 line is lost so far: ", {warning["code"]: warning["text"] for warning in warnings}["audit-log"])
             self.assertIn("a line of the audit log is lost: ", cluster.log("master"))
 
 

@@ -459,7 +459,7 @@ TEST(MembershipTest, ANodeThatWasDecommissionedIsForgottenThoughFilesWantMoreRep
   blocks.Written(control.nodes().FindByStorage("storage0")->number, {78, 100});
   const Status early = forget();
   EXPECT_EQ(early.code(), StatusCode::kInvalid);
-  EXPECT_THAT(early.message(), HasSubstr("1 blocks have fewer replicas than the nodes in use can hold"));
+  EXPECT_THAT(early.message(), HasSubstr("1 block has fewer replicas than the nodes in use can hold"));
   blocks.Unwant(78);
   const Status forgotten = forget();
   EXPECT_TRUE(forgotten.ok()) << forgotten.message();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/ids/counted.h"
+
 namespace millrace {
 namespace {
 
@@ -43,6 +45,16 @@ TEST(IdsTest, PerKindHoldsOneForEachKind) {
   int sum = 0;
   for (const TaskKind kind : kTaskKinds) sum += slots[kind];
   EXPECT_EQ(sum, 6);
+}
+
+TEST(CountedTest, TheNounGoesWithTheCount) {
+  EXPECT_EQ(Counted(1, "block"), "1 block");
+  for (const std::uint64_t count : {0, 2, 11, 21, 101}) {
+    EXPECT_EQ(Counted(count, "block"), std::to_string(count) + " blocks");
+    EXPECT_EQ(Counted(count, "node is", "nodes are"), std::to_string(count) + " nodes are");
+  }
+  EXPECT_EQ(Counted(1, "node is", "nodes are"), "1 node is");
+  EXPECT_EQ(Counted(0, "directory", "directories"), "0 directories");
 }
 
 }  // namespace

@@ -52,6 +52,9 @@ TEST_F(BalanceTest, WaitsUntilItIsBalanced) {
       << ran.err;
   EXPECT_NE(ran.err.find("32 MiB left"), std::string::npos) << ran.err;
   EXPECT_EQ(ran.out, "balanced: 3 blocks of 192 MiB were moved, the workers hold 31.0% to 47.8%\n");
+  tree_->balance = {InPhase(BalancePhase::kBalanced)};
+  tree_->balance[0].moved_blocks = 1;
+  EXPECT_TRUE(Run({"balance", "--wait"}).out.starts_with("balanced: 1 block of 192 MiB was moved, "));
 }
 
 TEST_F(BalanceTest, WhoWaitsIsToldWhyItEnded) {

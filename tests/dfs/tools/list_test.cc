@@ -103,7 +103,7 @@ TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
   EXPECT_NE(Run({"fsck"}).out.find("block fedcba9876543210"), std::string::npos);
   tree_->health.missing = 1;
   tree_->unhealthy.push_back({.path = "/dd/gone", .block = 4, .length = 9, .live = 0, .wanted = 3});
-  Refuses(1, {"fsck"}, {"1 blocks have no live replica"});
+  Refuses(1, {"fsck"}, {"1 block has no live replica and 0 replicas are corrupt"});
   tree_->MakeFile("/d/thin", "");
   const Json json = Json::parse(Run({"fsck", "--json", "/d"}).out);
   EXPECT_EQ(json.at("healthy"), false);
@@ -128,7 +128,11 @@ TEST_F(ListTest, FsckSaysThatBlocksHaveASingleReplicaByAStatusOfItsOwn) {
   tree_->health.single_replica = 1;
   Refuses(4, {"fsck"}, {"1 block has one replica, and its file wants more"});
   tree_->health.missing = 1;
-  Refuses(1, {"fsck"}, {"1 blocks have no live replica"});
+  Refuses(1, {"fsck"}, {"1 block has no live replica and 0 replicas are corrupt"});
+  tree_->health.corrupt_replicas = 1;
+  Refuses(1, {"fsck"}, {"and 1 replica is corrupt"});
+  tree_->health = {.blocks = 10, .missing = 1, .awaiting = "it waits for a:1"};
+  Refuses(1, {"fsck"}, {"1 block has no live replica yet, but does not count as missing"});
   tree_->health = {.blocks = 10, .awaiting = "it waits for a:1", .single_replica = 3};
   EXPECT_EQ(Run({"fsck"}).status, 0) << "what the workers that are awaited have is not known yet";
 }
@@ -151,7 +155,7 @@ TEST_F(ListTest, FsckNamesNoBlockOverReplicatedWhoseReplicasAreOnNodesThatGo) {
       out.find("under     block 0000000000000004, 9 B, 2 of 2 replicas, too few of them on nodes that stay in use"),
       std::string::npos)
       << out;
-  EXPECT_NE(out.find("under     block 0000000000000005, 9 B, 1 of 1 replicas, too few"), std::string::npos) << out;
+  EXPECT_NE(out.find("under     block 0000000000000005, 9 B, 1 of 1 replica, too few"), std::string::npos) << out;
   EXPECT_EQ(out.find("over  "), std::string::npos) << out;
 }
 
@@ -189,7 +193,7 @@ TEST_F(ListTest, VerifySaysWhichReplicasAreNotSound) {
   tree_->MakeFile("/d/e/b", "2");
   tree_->replicas["/d/a"] = {{.block = 1, .node = 4_n, .host = "h", .port = 7, .finding = ReplicaFinding::kSound}};
   EXPECT_EQ(Run({"verify", "--wait", "/d"}).status, 0);
-  EXPECT_NE(Run({"verify", "--wait"}).out.find("checked 1 replicas of 2 files: 1 sound"), std::string::npos);
+  EXPECT_NE(Run({"verify", "--wait"}).out.find("checked 1 replica of 2 files: 1 sound"), std::string::npos);
   tree_->replicas["/d/e/b"] = {{.block = 2, .node = 5_n, .host = "i", .port = 8, .finding = ReplicaFinding::kCorrupt},
                                {.block = 2, .node = 6_n, .host = "j", .port = 9, .finding = ReplicaFinding::kAbsent}};
   const auto found = Run({"verify", "--wait", "/d"});

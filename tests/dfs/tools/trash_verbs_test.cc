@@ -64,6 +64,9 @@ TEST_F(TrashVerbsTest, ManyRemovedThingsAreToldInShort) {
   const Ran ran = Run({"rm", "--trash", "/d/*"});
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 6) << ran.out;
   EXPECT_TRUE(ran.out.ends_with("3 more were moved to the trash; millrace fs trash lists them\n")) << ran.out;
+  for (const char name : std::string("abcdef")) tree_->MakeFile(std::string("/e/") + name, "");
+  const Ran one = Run({"rm", "--trash", "/e/*"});
+  EXPECT_TRUE(one.out.ends_with("\n1 more was moved to the trash; millrace fs trash lists them\n")) << one.out;
 }
 
 TEST_F(TrashVerbsTest, AnOlderDeletionComesBackByItsTime) {

@@ -159,7 +159,7 @@ TEST(JournalResult, WhatDoesNotFitIsToldWithItsLine) {
       ResultOfJournal("1 JobSubmitted job=job0 name=a\nnonsense\n", "journal", workload, {}, {}).status().message(),
       "journal:2: \"nonsense\" is not an event");
   EXPECT_EQ(ResultOfJournal("1 JobSubmitted job=job1 name=a\n", "journal", workload, {}, {}).status().message(),
-            "journal:1: the workload has no job1; it has 1 jobs");
+            "journal:1: the workload has no job1; it has 1 job");
   EXPECT_FALSE(ResultOfJournal("", "journal", workload, {}, {.scheduler = "nobody"}).ok());
   EXPECT_TRUE(
       ResultOfJournal("5 JobEvicted job=job99999\n5 NodeJoined node=n4000000000 maps=1\n", "journal", workload, {}, {})
