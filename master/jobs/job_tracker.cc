@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/ids/counted.h"
 #include "base/ids/ids.h"
 #include "base/kv/spare_log.h"
 #include "base/text.h"
@@ -201,12 +202,7 @@ Result<std::vector<JobId>> JobTracker::CheckAfter(const JobRequest& request) con
   for (const JobId id : request.after) {
     const std::string what = "submit a job: it is to run after " + ToText(id) + ", ";
     const TrackedJob* const other = jobs_.Find(id);
-    if (other == nullptr && id.value >= 1 && id.value < job_numbers_.next() && lost_.Find(id) == nullptr &&
-        lost_.GapOf(id) == nullptr)
-      return NotFound(what +
-                      "which is not known: there never was a job with this number, or it is no longer remembered, " +
-                      "nor how it ended (master.history_jobs)");
-    if (other == nullptr) return lost_.Missing(id).Within("submit a job: the job to run after");
+    if (other == nullptr) return Missing(id).Within("submit a job: the job to run after");
     const std::optional<JobOutcomeRecord>& end = other->record.outcome;
     if (!end) waits_for.insert(id);
     if (end && end->outcome != sched::JobOutcome::kSucceeded && !request.even_if_failed)
@@ -1033,9 +1029,21 @@ std::vector<JobId> JobTracker::JobsAfter(JobId after, std::size_t limit, bool li
   return found;
 }
 
+// A number up to that of the last forgotten job was given, unless a restart of the master passed over it.
+Status JobTracker::Missing(JobId job) const {
+  const bool passed = job.value < 1 || job > forgotten_.last;
+  if (passed || lost_.Find(job) != nullptr || lost_.GapOf(job) != nullptr) return lost_.Missing(job);
+  return NotFound(
+      ToText(job) +
+      ": if there was such a job, it is no longer remembered, nor how it ended: the master keeps the last " +
+      Counted(history_jobs_, "ended job") +
+      " (master.history_jobs); the master's log has a line for the end of each, and its audit log, if it "
+      "keeps one (audit.log), for each submission");
+}
+
 Result<const TrackedJob*> JobTracker::Get(JobId job) const {
   if (const TrackedJob* found = jobs_.Find(job)) return found;
-  return lost_.Missing(job);
+  return Missing(job);
 }
 
 Result<TrackedJob*> JobTracker::GetLive(JobId job) {

@@ -264,6 +264,8 @@ class JobTracker {
 
  private:
   // These do what the calls of JobTable do, and say more of a job that may be lost.
+  // Returns why the job is not remembered: kNotFound.
+  [[nodiscard]] Status Missing(JobId job) const;
   [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
   [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
   // ---- submission ----

@@ -12,6 +12,7 @@
 namespace millrace::master {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -120,7 +121,31 @@ TEST_F(WaitingJobsTest, AJobOfWhichNobodyKnowsHowItEndedIsRefused) {
   EndAll();
   Finish(At());
   ASSERT_FALSE(jobs->View(old).ok());
-  EXPECT_THAT(Refused(After({old}, "/a")).message(), HasSubstr("no longer remembered"));
+  EXPECT_THAT(Refused(After({old}, "/a")).message(), HasSubstr("no longer remembered, nor how it ended"));
+}
+
+TEST_F(WaitingJobsTest, AForgottenJobIsToldFromOneThatNeverWas) {
+  history_jobs = 1;
+  Restart();
+  const NodeId node = AddWorker("a", 2, 1);
+  AddFile("/in/text", 1, {node});
+  const JobId old = Submit(Request("/old", 0));
+  EndAll();
+  const JobId last = Submit(Request("/next", 0));
+  EndAll();
+  Finish(At());
+  Step step = At();
+  const std::vector<Status> about = {jobs->View(old).status(), jobs->JobCounters(old).status(),
+                                     jobs->Attempts(old).status(), jobs->History(old, 0, 0, 1000).status(),
+                                     jobs->Kill(old, "", &step)};
+  for (const Status& status : about) {
+    EXPECT_EQ(status.code(), StatusCode::kNotFound);
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("job1: if there was such a job, it is no longer remembered"),
+                                        HasSubstr("keeps the last 1 ended job (master.history_jobs)")));
+  }
+  EXPECT_TRUE(jobs->View(last).ok());
+  for (const JobId never : {JobId{0}, JobId{last.value + 1}, JobId{99}})
+    EXPECT_THAT(jobs->View(never).status().message(), HasSubstr("no such job"));
 }
 
 TEST_F(WaitingJobsTest, AFailureReachesAllThatWaitForIt) {
