@@ -18,6 +18,9 @@ enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixed = 2, kNumbers 
 // The names, by value, with which a job's executable describes itself.
 inline constexpr std::array<std::string_view, 4> kSplitByNames = {"block", "file", "fixed", "numbers"};
 
+// The ways in which a job ends.
+enum class JobOutcome : std::uint8_t { kSucceeded, kFailed, kKilled };
+
 // A job's demands on the engine: the options `job.*` that the engine follows. The client's options, the request and the
 // engine's description of a job all begin with these fields.
 struct JobTerms {

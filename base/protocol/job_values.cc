@@ -23,6 +23,18 @@ std::string_view ToString(JobState state) {
   return "unknown";
 }
 
+JobState StateOf(JobOutcome outcome) {
+  switch (outcome) {
+    case JobOutcome::kSucceeded:
+      return JobState::kSucceeded;
+    case JobOutcome::kFailed:
+      return JobState::kFailed;
+    case JobOutcome::kKilled:
+      return JobState::kKilled;
+  }
+  return JobState::kFailed;
+}
+
 std::string_view ToString(AttemptState state) {
   switch (state) {
     case AttemptState::kRunning:

@@ -73,6 +73,7 @@ inline constexpr std::size_t kMostAfter = 100;
 
 enum class JobState : std::uint8_t { kWaiting = 0, kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4, kLost = 5 };
 [[nodiscard]] std::string_view ToString(JobState state);
+[[nodiscard]] JobState StateOf(JobOutcome outcome);
 [[nodiscard]] inline bool Ended(JobState state) { return state >= JobState::kSucceeded; }
 
 // The tasks of one kind.

@@ -37,18 +37,6 @@ double FractionOf(const Phase& phase, double of_none) {
   return phase.total == 0 ? of_none : static_cast<double>(phase.done) / phase.total;
 }
 
-JobState StateOf(sched::JobOutcome outcome) {
-  switch (outcome) {
-    case sched::JobOutcome::kSucceeded:
-      return JobState::kSucceeded;
-    case sched::JobOutcome::kFailed:
-      return JobState::kFailed;
-    case sched::JobOutcome::kKilled:
-      return JobState::kKilled;
-  }
-  return JobState::kFailed;
-}
-
 }  // namespace
 
 // Notes what the engine does not keep of an event that it has taken.

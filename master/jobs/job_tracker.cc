@@ -961,12 +961,7 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
 // Fixes the figures and counters, and drops what only a running job needs.
 void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   JobRecord& record = job.record;
-  using enum sched::JobOutcome;
-  const sched::JobOutcome outcome = record.outcome->outcome;
-  const JobState state = outcome == kSucceeded ? JobState::kSucceeded
-                         : outcome == kFailed  ? JobState::kFailed
-                                               : JobState::kKilled;
-  ++tallies_.jobs.at(static_cast<std::size_t>(state));
+  ++tallies_.jobs.at(static_cast<std::size_t>(StateOf(record.outcome->outcome)));
   std::erase_if(over_quota_, [&](const AttemptId& attempt) { return attempt.task.job == record.id; });
   record.ended = step->now;
   SetFigures(job, engine_, &record.figures);

@@ -23,16 +23,8 @@ double PhaseFraction(const Phase& phase, double running_sum) {
 }
 
 JobState StateOf(const JobRecord& record) {
-  if (!record.outcome) return record.first_launch == 0 ? JobState::kWaiting : JobState::kRunning;
-  switch (record.outcome->outcome) {
-    case sched::JobOutcome::kSucceeded:
-      return JobState::kSucceeded;
-    case sched::JobOutcome::kFailed:
-      return JobState::kFailed;
-    case sched::JobOutcome::kKilled:
-      return JobState::kKilled;
-  }
-  return JobState::kFailed;
+  if (record.outcome) return millrace::StateOf(record.outcome->outcome);
+  return record.first_launch == 0 ? JobState::kWaiting : JobState::kRunning;
 }
 
 // Adds the work of running attempts to that of ended ones.

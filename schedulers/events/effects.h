@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/ids/job.h"
 #include "base/ids/time.h"
 #include "schedulers/events/events.h"
 
@@ -76,7 +77,7 @@ struct MapLeftOut {
   std::string reason;
 };
 
-enum class JobOutcome : std::uint8_t { kSucceeded, kFailed, kKilled };
+using millrace::JobOutcome;
 // The last effect for a job. Its attempts were killed before it, if any ran.
 struct JobEnded {
   JobId job;
