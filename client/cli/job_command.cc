@@ -11,6 +11,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/foretold.h"
 #include "client/cli/history_json.h"
+#include "client/cli/job_details.h"
 #include "client/cli/job_list.h"
 #include "client/cli/report.h"
 #include "client/cli/wait_job.h"
@@ -51,62 +52,6 @@ Result<std::vector<JobId>> ReadJobs(const Words& words) {
   return jobs;
 }
 
-// A lost job is known by its number, and by what the audit log has of it.
-std::string LostDetails(const JobStatus& status) {
-  return ToText(status.job) + (status.name.empty() ? "" : " " + Quote(status.name)) +
-         (status.owner.empty() ? "" : " of " + Printable(status.owner)) + ": lost, " + Printable(status.reason) + "\n" +
-         (status.output.empty() ? "" : "  output " + Quote(status.output) + "\n");
-}
-
-std::string Details(const JobStatus& status) {
-  if (status.state == JobState::kLost) return LostDetails(status);
-  const bool ended = Ended(status.state);
-  std::string text = ToText(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
-                     std::string(ToString(status.state)) + (ended ? " in " + FormatDuration(TimeOf(status)) : "") +
-                     (status.reason.empty() ? "" : ", " + Printable(status.reason)) + "\n";
-  text += "  priority " + job::PriorityName(status.priority) +
-          (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) +
-          (status.deadline == 0 ? "" : ", deadline " + console::FormatTime(status.deadline)) + ", output " +
-          Quote(status.output) + "\n";
-  text += "  submitted " + console::FormatTime(status.submitted) + ", first launch " +
-          console::FormatTime(status.first_launch) + ", ended " + console::FormatTime(status.ended) +
-          " (UTC, by the master's clock)\n";
-  if (ended) return text + Figures(status);
-  text += "  maps " + std::to_string(status.maps.done) + " of " + std::to_string(status.maps.total) + " done, " +
-          std::to_string(status.maps.running) + " running; reduces " + std::to_string(status.reduces.done) + " of " +
-          std::to_string(status.reduces.total) + " done, " + std::to_string(status.reduces.running) +
-          " running, copied " + Percent(status.copy_fraction) + "\n";
-  return text + LeftOutLines(status);
-}
-
-std::string WaitLines(const Waits& waits) {
-  std::string text;
-  for (const job::SchedulerView::Wait& wait : waits) {
-    text += "  waits for " + WhatItWaitsFor(wait) + " (has " + std::to_string(wait.running) + ", wants " +
-            std::to_string(wait.pending) + " more): " + Printable(wait.reason) + "\n";
-  }
-  return text;
-}
-
-// What the master says of when a job starts and ends.
-struct Sayings {
-  std::vector<job::Foretold> foretold;
-  std::string problem;
-};
-
-std::string ForetoldOf(const Sayings& sayings, const JobStatus& status) {
-  if (Ended(status.state)) return {};
-  if (!sayings.problem.empty()) return "  when it ends is unknown: " + Printable(sayings.problem) + "\n";
-  return sayings.foretold.empty() ? "" : ForetoldLines(sayings.foretold.front());
-}
-
-// Tells that the deadline of a job that has not ended is over.
-std::string Late(job::JobClient& client, const JobStatus& status) {
-  if (status.deadline == 0 || Ended(status.state)) return {};
-  const Micros late = MasterTime(client) - status.deadline;
-  return late <= 0 ? "" : "  its deadline was " + FormatDuration(late) + " ago\n";
-}
-
 int ShowJobStatus(const Invocation& invocation, const Words& args) {
   Arguments arguments("job status", "JOB", "Shows a job's progress, and when it will probably start and end.");
   bool json = false;
@@ -124,13 +69,15 @@ int ShowJobStatus(const Invocation& invocation, const Words& args) {
     if (!foretold.ok()) return invocation.Fail("job status", foretold.status());
     sayings.foretold = std::move(foretold).value();
   }
+  // The time matters only to a deadline.
+  const Micros now = status->deadline == 0 || Ended(status->state) ? 0 : MasterTime(client);
   Printer out(invocation.console);
   if (json) {
     Json whole = WithWaits(*status, *waits);
     whole["foretold"] = ForetoldOrNull(sayings.foretold, one.job);
     out << console::Dump(whole) + "\n";
   } else {
-    out << Details(*status) + Late(client, *status) + WaitLines(*waits) + ForetoldOf(sayings, *status);
+    out << JobDetails(*status, *waits, sayings, now);
   }
   return kDone;
 }
@@ -225,6 +172,10 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
   const Result<Counters> counters = one.client().Counters(one.job);
   if (!counters.ok()) return invocation.Fail("job counters", counters.status());
+  if (counters->empty()) {
+    job::JobClient client = one.client();
+    SayWhyNothing(invocation, client, one.job, "job counters", "no task of " + ToText(one.job) + " has succeeded");
+  }
   Printer out(invocation.console);
   if (json) {
     console::JsonList list(out);
@@ -265,8 +216,12 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
     }
   }
   if (json) list.Close();
-  const Status written = out.Flush();
-  return written.ok() ? kDone : invocation.Fail("job history", written);
+  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("job history", written);
+  if (only && lines->empty()) {  // the journal begins when a job may run
+    job::JobClient client(**files);
+    SayWhyNothing(invocation, client, *only, "job history", "the journal has nothing of " + ToText(*only));
+  }
+  return kDone;
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "client/cli/commands.h"
+#include "client/cli/job_details.h"
+#include "client/cli/log_page.h"
 #include "client/cli/log_search.h"
 #include "client/cli/log_source.h"
 #include "client/job_client/job_client.h"
@@ -36,17 +38,17 @@ struct LogChoice {
 };
 
 Status PrintLog(LogSource& source, const AttemptStatus& attempt, job::LogStream stream, const LogChoice& wanted,
-                Printer& out) {
+                LogPage& page) {
   std::optional<LogSearch> search;
   if (wanted.pattern != nullptr) {
     search.emplace(*wanted.pattern, [&](std::string_view line) {
-      out << ToText(attempt.attempt) << ": " << line << "\n";
+      page.Print(ToText(attempt.attempt) + ": " + std::string(line) + "\n");
       *wanted.found = true;
     });
   }
   const auto print = [&](std::string_view piece) {
     if (search) return search->Take(piece);
-    out << piece;
+    page.Print(piece);
   };
   if (wanted.last_lines < 0) {
     const Status read = source.Read(attempt, stream, print);
@@ -65,10 +67,15 @@ Status PrintLog(LogSource& source, const AttemptStatus& attempt, job::LogStream 
   return Status::Ok();
 }
 
-Status PrintLogs(LogSource& source, const AttemptStatus& attempt, LogChoice wanted, Printer& out) {
-  if (wanted.out) MILLRACE_TRY(PrintLog(source, attempt, job::LogStream::kStdout, wanted, out));
-  if (wanted.err) MILLRACE_TRY(PrintLog(source, attempt, job::LogStream::kStderr, wanted, out));
-  return out.Flush();
+Status PrintLogs(LogSource& source, const AttemptStatus& attempt, LogChoice wanted, LogPage& page) {
+  for (const auto& [asked, stream] :
+       {std::pair(wanted.out, job::LogStream::kStdout), std::pair(wanted.err, job::LogStream::kStderr)}) {
+    if (!asked) continue;
+    const Status printed = PrintLog(source, attempt, stream, wanted, page);
+    page.EndLog();
+    MILLRACE_TRY(printed);
+  }
+  return page.out().Flush();
 }
 
 Result<AttemptStatus> FindAttempt(job::JobClient& client, const AttemptId& attempt) {
@@ -81,18 +88,19 @@ Result<AttemptStatus> FindAttempt(job::JobClient& client, const AttemptId& attem
 }
 
 // Prints the logs of one attempt.
-Status PrintOne(job::JobClient& client, LogSource& source, const AttemptId& attempt, LogChoice wanted, Printer& out) {
+Status PrintOne(job::JobClient& client, LogSource& source, const AttemptId& attempt, LogChoice wanted, LogPage& page) {
   MILLRACE_ASSIGN(const AttemptStatus found, FindAttempt(client, attempt));
-  const Status printed = PrintLogs(source, found, wanted, out);
+  const Status printed = PrintLogs(source, found, wanted, page);
   return source.Lost().empty() ? printed : Unavailable(source.Lost());
 }
 
 // Prints what the attempt prints until it has ended. What it prints last is there when it has.
-Status FollowLogs(job::JobClient& client, LogSource& source, const AttemptId& attempt, LogChoice wanted, Printer& out) {
+Status FollowLogs(job::JobClient& client, LogSource& source, const AttemptId& attempt, LogChoice wanted,
+                  LogPage& page) {
   constexpr int kAskEveryMs = 500;
   MILLRACE_ASSIGN(const AttemptStatus first, FindAttempt(client, attempt));
-  if (first.state != AttemptState::kRunning) return PrintOne(client, source, attempt, wanted, out);
-  const auto print = [&out](std::string_view piece) { out << piece; };
+  if (first.state != AttemptState::kRunning) return PrintOne(client, source, attempt, wanted, page);
+  const auto print = [&page](std::string_view piece) { page.Print(piece); };
   std::uint64_t of_out = 0, of_err = 0;
   while (true) {
     MILLRACE_ASSIGN(const AttemptStatus now, FindAttempt(client, attempt));
@@ -105,7 +113,7 @@ Status FollowLogs(job::JobClient& client, LogSource& source, const AttemptId& at
     };
     if (wanted.out) follow(job::LogStream::kStdout, &of_out);
     if (wanted.err) follow(job::LogStream::kStderr, &of_err);
-    MILLRACE_TRY(out.Flush());
+    MILLRACE_TRY(page.out().Flush());
     const bool none_yet = runs && read.code() == StatusCode::kNotFound;  // its process has not begun
     if (!none_yet) MILLRACE_TRY(read);
     if (!runs) return Status::Ok();
@@ -116,32 +124,37 @@ Status FollowLogs(job::JobClient& client, LogSource& source, const AttemptId& at
 // Prints the logs of all attempts that are wanted. One that cannot be fetched, because its worker is gone, does not
 // hide the others; those that are lost with a node are told of at the end.
 int PrintAll(const Invocation& invocation, job::JobClient& client, LogSource& source, JobId job, LogChoice wanted,
-             Printer& out) {
+             LogPage& page) {
   const Result<std::vector<AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
   int status = kDone;
+  bool any = false;
   for (const AttemptStatus& attempt : *attempts) {
     if (wanted.only_failed && attempt.state != AttemptState::kFailed) continue;
+    any = true;
     if (wanted.pattern == nullptr) {
-      out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node.value) << " ("
-          << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
-          << Printable(attempt.reason) << "\n";
+      page.Print("==== " + ToText(attempt.attempt) + " on node " + std::to_string(attempt.node.value) + " (" +
+                 Printable(attempt.host) + "), " + std::string(ToString(attempt.state)) +
+                 (attempt.reason.empty() ? "" : ": " + Printable(attempt.reason)) + "\n");
     }
     const std::string lost = source.Lost();
-    const Status printed = PrintLogs(source, attempt, wanted, out);
-    if (out.failed()) return invocation.Fail("job logs", out.Flush());
+    const Status printed = PrintLogs(source, attempt, wanted, page);
+    if (page.out().failed()) return invocation.Fail("job logs", page.out().Flush());
     if (!printed.ok()) status = source.Lost() == lost ? invocation.Fail("job logs", printed) : kFailed;
   }
+  if (!any)
+    SayWhyNothing(invocation, client, job, "job logs",
+                  "no attempt of " + ToText(job) + (wanted.only_failed ? " has failed" : " was launched"));
   return status;
 }
 
 int PrintFailedOfAll(const Invocation& invocation, job::JobClient& client, LogSource& source, LogChoice wanted,
-                     Printer& out) {
+                     LogPage& page) {
   const Result<std::vector<JobStatus>> jobs = client.List(false);
   if (!jobs.ok()) return invocation.Fail("job logs", jobs.status());
   int status = kDone;
   for (const JobStatus& job : *jobs) {
-    if (job.failed_attempts > 0) status = std::max(status, PrintAll(invocation, client, source, job.job, wanted, out));
+    if (job.failed_attempts > 0) status = std::max(status, PrintAll(invocation, client, source, job.job, wanted, page));
   }
   return status;
 }
@@ -195,15 +208,16 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   bool found = compiled == nullptr;  // what is asked for
   const LogChoice wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines, compiled.get(), &found};
   Printer out(invocation.console);
+  LogPage page(out);
   LogSource source(invocation, **files, client);
   const auto whether_found = [&](int status) {
     if (!one && !source.Lost().empty()) (void)invocation.Fail("job logs", Unavailable(source.Lost()));
     return status == kDone && !found ? kFailed : status;
   };
-  if (operands.empty()) return whether_found(PrintFailedOfAll(invocation, client, source, wanted, out));
-  if (!one) return whether_found(PrintAll(invocation, client, source, *job, wanted, out));
+  if (operands.empty()) return whether_found(PrintFailedOfAll(invocation, client, source, wanted, page));
+  if (!one) return whether_found(PrintAll(invocation, client, source, *job, wanted, page));
   const Status printed =
-      follow ? FollowLogs(client, source, *one, wanted, out) : PrintOne(client, source, *one, wanted, out);
+      follow ? FollowLogs(client, source, *one, wanted, page) : PrintOne(client, source, *one, wanted, page);
   if (printed.ok()) return whether_found(kDone);
   const bool none = printed.code() == StatusCode::kNotFound && printed.message().find("job tasks") == std::string::npos;
   const std::string tasks = "; `millrace job tasks " + std::to_string(job->value) + "` shows the attempts";

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "client/cli/commands.h"
 #include "client/cli/documents.h"
+#include "client/cli/job_details.h"
 #include "client/cli/job_list.h"
 #include "client/cli/listing.h"
 #include "client/cli/verbs.h"
@@ -121,6 +122,8 @@ int ListTasks(const Invocation& invocation, const Words& args) {
   job::JobClient client(**files);
   Result<std::vector<AttemptStatus>> attempts = client.Attempts(*job);
   if (!attempts.ok()) return invocation.Fail("job tasks", attempts.status());
+  if (attempts->empty())
+    SayWhyNothing(invocation, client, *job, "job tasks", "no attempt of " + ToText(*job) + " was launched");
   std::erase_if(*attempts,
                 [&](const AttemptStatus& attempt) { return !state.empty() && ToString(attempt.state) != state; });
   const bool live = std::ranges::any_of(*attempts, [](const AttemptStatus& attempt) { return attempt.ended == 0; });

@@ -57,7 +57,8 @@ std::string Named(const std::vector<JobId>& jobs) {
 std::string WhyItWaits(const JobRecord& record) {
   if (record.outcome || record.first_launch != 0) return {};
   std::string text;
-  if (!record.waits_for.empty()) text = "waits for " + Named(record.waits_for) + " to end";
+  if (!record.waits_for.empty())
+    text = "waits for " + Named(record.waits_for) + (record.request.even_if_failed ? " to end" : " to succeed");
   if (record.hold != Hold::kNone) {
     const bool operators = record.hold == Hold::kOperator;
     if (record.waits_for.empty()) {

@@ -41,7 +41,7 @@ class WaitingJobs {
   std::map<JobId, std::set<JobId>> waiting_for_;  // by the job that is waited for
 };
 
-// Returns why the job is not given to the engine, or not launched: "waits for job3 to end", "is held, until
+// Returns why the job is not given to the engine, or not launched: "waits for job3 to succeed", "is held, until
 // `millrace job release 3`". Returns nothing for a job that is neither held nor waits, and for one that has ended.
 [[nodiscard]] std::string WhyItWaits(const JobRecord& record);
 

@@ -56,10 +56,10 @@ class ChainTest(Chains):
             client.kill()  # kill -9
             client.communicate()
             told = self.status(c, third)
-            self.assertEqual((told["state"], told["reason"]), ("waiting", f"waits for job{first} and job{second} to end"))
+            self.assertEqual((told["state"], told["reason"]), ("waiting", f"waits for job{first} and job{second} to succeed"))
             self.assertEqual((told["after"], told["waits_for"], told["queued_at"]), ([second, first], [first, second], None))
             waiting = c.run("job", "list", "--state", "waiting", "--format", "job,why", "--wide")[0].decode()
-            self.assertIn(f"waits for job{first} to end", waiting)
+            self.assertIn(f"waits for job{first} to succeed", waiting)
             c.kill_master()
             c.start_master()
             self.assertEqual(self.status(c, second)["state"], "waiting")
@@ -198,10 +198,14 @@ class ChainTest(Chains):
             last = self.job(c, "wordcount", "/one", "-o", "/last", "--after", f"{gate},{first}")
             while first in {job["job"] for job in json.loads(c.run("job", "list", "--live", "--json")[0])}:
                 pass
+            for verb in ("history", "logs", "tasks", "counters"):
+                self.assertEqual(c.run("job", verb, str(gate))[1].decode(),
+                                 f"millrace: job {verb}: nothing of job{gate} has run: it is held, until `millrace job release {gate}`\n")
             c.run("job", "priority", str(last), "HIGH")  # the next step forgets the first
             self.assertEqual([job["job"] for job in json.loads(c.run("job", "list", "--json")[0])], [gate, last])
+            self.assertIn(b"no longer remembered", c.run("job", "status", str(first), status=1)[1])
             self.assertEqual(self.status(c, last)["waits_for"], [gate])
-            self.assertIn(b"is not known", c.run("run", "wordcount", "/text", "-o", "/x", "--after", str(first), status=1)[1])
+            self.assertIn(b"no longer remembered", c.run("run", "wordcount", "/text", "-o", "/x", "--after", str(first), status=1)[1])
             usage = json.loads(c.run("usage", "--json")[0])
             self.assertEqual((usage["forgotten"], usage["total"]["jobs"], usage["total"]["live"]), (first, 2, 2))
             self.assertIn(f"up to job{first}, are no longer remembered", c.run("usage")[0].decode())

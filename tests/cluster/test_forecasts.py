@@ -109,7 +109,7 @@ class ForecastsTest(unittest.TestCase):
         self.until_told(held, self.knows)
         self.cluster.run("job", "hold", held)
         after = self.sleep("chained", 1, 100, "--after", blocker)
-        for job, why in ((held, f"it is held, until `millrace job release {held}`"), (after, f"it waits for job{blocker} to end")):
+        for job, why in ((held, f"it is held, until `millrace job release {held}`"), (after, f"it waits for job{blocker} to succeed")):
             told = self.status(job)["foretold"]
             for time_of in ("start", "end"):
                 self.assertIsNone(told[time_of]["at"])

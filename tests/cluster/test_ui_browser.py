@@ -185,7 +185,7 @@ class RealTest(BrowserTest):
         with Ui(self.cluster) as ui:
             self.open(ui.address)
             self.wait("document.querySelector('#jobs').innerText.includes('is held, until')", "held")
-            self.wait("document.querySelector('#jobs').innerText.includes('waits for job3 to end')", "after")
+            self.wait("document.querySelector('#jobs').innerText.includes('waits for job3 to succeed')", "after")
             self.go("#/job/5")
             self.wait("document.querySelector('#reason').innerText.includes('job3')", "the reason")
             self.wait("document.querySelector('.facts a').innerText === 'job 3'", "a way to the other job")

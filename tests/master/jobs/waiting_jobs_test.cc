@@ -76,7 +76,7 @@ TEST_F(WaitingJobsTest, AJobReadsWhatTheJobBeforeItWrote) {
   const JobId first = Submit(Request("/one", 0));
   const JobId second = Submit(After({first}, "/two", "/one"));
   EXPECT_EQ(StateOf(second), JobState::kWaiting);
-  EXPECT_EQ(ReasonOf(second), "waits for job1 to end");
+  EXPECT_EQ(ReasonOf(second), "waits for job1 to succeed");
   EXPECT_FALSE(Exists("/two")) << "it is made when the job starts";
   EXPECT_THAT(launches, SizeIs(2)) << "of the first alone";
   const Micros before = now;
@@ -157,6 +157,8 @@ TEST_F(WaitingJobsTest, AFailureReachesAllThatWaitForIt) {
   JobRequest any = After({second}, "/any");
   any.even_if_failed = true;
   const JobId cleaner = Submit(any);
+  EXPECT_EQ(ReasonOf(third), "waits for job2 to succeed");
+  EXPECT_EQ(ReasonOf(cleaner), "waits for job2 to end") << "in any way";
   const JobId other = Submit(After({cleaner, third}, "/last"));
   launches.clear();
   {
@@ -245,7 +247,7 @@ TEST_F(WaitingJobsTest, AMasterThatDiedBetweenTheEndAndTheStartStartsTheJob) {
   EXPECT_THAT(jobs->NeededExecutables(), SizeIs(1));
   Restart();
   ComeBack(node);
-  EXPECT_EQ(ReasonOf(third), "waits for job2 to end");
+  EXPECT_EQ(ReasonOf(third), "waits for job2 to succeed");
   may_start = false;
   EndAll();
   EXPECT_EQ(StateOf(first), JobState::kSucceeded);
@@ -309,7 +311,7 @@ TEST_F(WaitingJobsTest, AHeldJobWaitsForItsRelease) {
   EXPECT_TRUE(Hold(after, master::Hold::kOperator).ok());
   EXPECT_TRUE(Hold(after).ok());
   EXPECT_EQ(ReasonOf(queued), "is held, until `millrace job release 2`");
-  EXPECT_EQ(ReasonOf(after), "waits for job1 to end, and then for its release; an operator holds it");
+  EXPECT_EQ(ReasonOf(after), "waits for job1 to succeed, and then for its release; an operator holds it");
   EXPECT_EQ(StatusOf(*jobs->View(queued)).queued, 0) << "it waits for its release";
   EXPECT_EQ(StatusOf(*jobs->View(on_hold)).queued, 0);
   EndAll();
@@ -343,7 +345,7 @@ TEST_F(WaitingJobsTest, AJobThatIsForgottenIsNoLongerWaitedFor) {
   launches.clear();
   Done(of_first);
   const Micros ended_at = jobs->FindRecord(first)->ended;
-  EXPECT_EQ(ReasonOf(last), "waits for job2 to end");
+  EXPECT_EQ(ReasonOf(last), "waits for job2 to succeed");
   Submit(After({last}, "/more"));
   Kill(Submit(Request("/killed", 0)));
   Finish(At());
@@ -354,7 +356,7 @@ TEST_F(WaitingJobsTest, AJobThatIsForgottenIsNoLongerWaitedFor) {
   ComeBack(node);
   EXPECT_EQ(jobs->forgotten().last, first);
   EXPECT_EQ(jobs->forgotten().until, ended_at);
-  EXPECT_EQ(ReasonOf(last), "waits for job2 to end");
+  EXPECT_EQ(ReasonOf(last), "waits for job2 to succeed");
   EXPECT_THAT(StatusOf(*jobs->View(last)).after, ElementsAre(first, gate));
   EndAll();
   EXPECT_TRUE(Exists("/last/_SUCCESS"));
