@@ -114,8 +114,8 @@ int Wait(const Invocation& invocation, const Words& args) {
   return exit_status;
 }
 
-// Does the same to each of the jobs that the command line names.
-int ToEach(const Invocation& invocation, const Words& args, Arguments& arguments,
+// Does the same to each of the jobs that the command line names, and says of each what is so now.
+int ToEach(const Invocation& invocation, const Words& args, Arguments& arguments, const std::string& now,
            const std::function<Status(job::JobClient&, JobId)>& act) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAnyNumber)) return *status;
   const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
@@ -123,9 +123,14 @@ int ToEach(const Invocation& invocation, const Words& args, Arguments& arguments
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
   job::JobClient client(**files);
+  Printer out(invocation.console);
   int exit_status = kDone;
   for (const JobId job : *jobs) {
-    if (const Status done = act(client, job); !done.ok()) exit_status = invocation.Fail(arguments.verb(), done);
+    if (const Status done = act(client, job); !done.ok()) {
+      exit_status = invocation.Fail(arguments.verb(), done);
+    } else {
+      out << ToText(job) + " is " + now + "\n";
+    }
   }
   return exit_status;
 }
@@ -135,7 +140,7 @@ int Kill(const Invocation& invocation, const Words& args) {
   arguments.Example("12 13 --reason 'wrong input'");
   std::string reason;
   arguments.Text("--reason", &reason, "the reason that the job's status shows");
-  return ToEach(invocation, args, arguments,
+  return ToEach(invocation, args, arguments, "killed",
                 [&](job::JobClient& client, JobId job) { return client.Kill(job, reason); });
 }
 
@@ -143,12 +148,14 @@ int HoldJobs(const Invocation& invocation, const Words& args) {
   Arguments arguments("job hold", "JOB...",
                       "Keeps jobs that have not begun to run from starting, until they are released. What an operator "
                       "holds only an operator releases.");
-  return ToEach(invocation, args, arguments, [](job::JobClient& client, JobId job) { return client.Hold(job); });
+  return ToEach(invocation, args, arguments, "held until `millrace job release` lets it start",
+                [](job::JobClient& client, JobId job) { return client.Hold(job); });
 }
 
 int ReleaseJobs(const Invocation& invocation, const Words& args) {
   Arguments arguments("job release", "JOB...", "Releases jobs that are held, or were submitted with --hold.");
-  return ToEach(invocation, args, arguments, [](job::JobClient& client, JobId job) { return client.Release(job); });
+  return ToEach(invocation, args, arguments, "no longer held",
+                [](job::JobClient& client, JobId job) { return client.Release(job); });
 }
 
 int SetPriority(const Invocation& invocation, const Words& args) {
@@ -161,7 +168,9 @@ int SetPriority(const Invocation& invocation, const Words& args) {
   OneJob one;
   if (const std::optional<int> status = Begin(invocation, again, args, 2, &one)) return *status;
   const Status set = one.client().SetPriority(one.job, *priority);
-  return set.ok() ? kDone : invocation.Fail("job priority", set);
+  if (!set.ok()) return invocation.Fail("job priority", set);
+  Printer(invocation.console) << ToText(one.job) + " has the priority " + job::PriorityName(*priority) + "\n";
+  return kDone;
 }
 
 int ShowCounters(const Invocation& invocation, const Words& args) {

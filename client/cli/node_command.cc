@@ -178,6 +178,12 @@ std::string InWords(const std::vector<NodeId>& nodes) {
   return nodes.size() > kNamed ? text + " and " + std::to_string(nodes.size() - kNamed) + " more" : text;
 }
 
+// Says what is so of the nodes now.
+void SayNow(const Invocation& invocation, const std::vector<NodeId>& nodes, const std::string& now) {
+  const std::string verb = now.starts_with("may ") ? " " : nodes.size() == 1 ? " is " : " are ";
+  Printer(invocation.console) << InWords(nodes) + verb + now + "\n";
+}
+
 // What is said below the table: a line a kind of trouble, not a line a node, where the nodes have it in common.
 void PrintNotes(const std::vector<job::Node>& nodes, Printer& out) {
   std::map<std::string, std::vector<NodeId>> confined;  // by the parts
@@ -394,7 +400,9 @@ int Decommission(const Invocation& invocation, const Words& args) {
   if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
   Status done = client.DrainNodes(*nodes, true, force, reason);
   if (done.ok() && !no_wait) done = AwaitDrained(invocation, client, *nodes, force);
-  return done.ok() ? kDone : invocation.Fail(verb, done);
+  if (!done.ok()) return invocation.Fail(verb, done);
+  SayNow(invocation, *nodes, no_wait ? "being decommissioned" : "decommissioned");
+  return kDone;
 }
 
 // Returns the time of --for; 0 for --end.
@@ -436,7 +444,9 @@ int Maintain(const Invocation& invocation, const Words& args) {
   const Result<std::vector<NodeId>> nodes = chosen.Find(client, arguments.operands());
   if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
   const Status done = client.MaintainNodes(*nodes, *time, force, reason);
-  return done.ok() ? kDone : invocation.Fail(verb, done);
+  if (!done.ok()) return invocation.Fail(verb, done);
+  SayNow(invocation, *nodes, *time == 0 ? "out of maintenance" : "in maintenance for " + FormatDuration(*time));
+  return kDone;
 }
 
 int Recommission(const Invocation& invocation, const Words& args) {
@@ -450,7 +460,9 @@ int Recommission(const Invocation& invocation, const Words& args) {
   job::JobClient client(**files);
   const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
   const Status done = nodes.ok() ? client.DrainNodes(*nodes, false, false) : nodes.status();
-  return done.ok() ? kDone : invocation.Fail(verb, done);
+  if (!done.ok()) return invocation.Fail(verb, done);
+  SayNow(invocation, *nodes, "may be used again");
+  return kDone;
 }
 
 int Forget(const Invocation& invocation, const Words& args) {
@@ -467,7 +479,9 @@ int Forget(const Invocation& invocation, const Words& args) {
   const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
   if (!nodes.ok()) return invocation.Fail("node forget", nodes.status());
   const Status done = client.ForgetNodes(*nodes, force);
-  return done.ok() ? kDone : invocation.Fail("node forget", done);
+  if (!done.ok()) return invocation.Fail("node forget", done);
+  SayNow(invocation, *nodes, "off the list");
+  return kDone;
 }
 
 }  // namespace

@@ -111,7 +111,9 @@ class ChainTest(Chains):
             gate = self.gated(c, "/gate2")
             self.assertIn(b"looks at its input", c.run("run", "terasort", "/gate2", "-o", "/x", "--after", str(gate), status=1)[1])
             killed = self.job(c, "wordcount", "/gate2", "-o", "/killed", "--after", str(gate))
-            c.run("job", "kill", str(killed))
+            for words, now in ((("hold", str(killed)), "is held until `millrace job release` lets it start"), (("release", str(killed)), "is no longer held"),
+                               (("priority", str(killed), "low"), "has the priority LOW"), (("kill", str(killed)), "is killed")):
+                self.assertEqual(c.run("job", *words)[0].decode(), f"job{killed} {now}\n")
             self.assertEqual(self.status(c, killed)["state"], "killed")
             c.run("job", "kill", str(gate))
 

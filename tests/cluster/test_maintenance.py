@@ -55,7 +55,8 @@ class MaintenanceTest(unittest.TestCase):
         cluster, data = self.start()
         worker = self.holder(cluster)
         number = self.number(cluster, worker)
-        cluster.run("node", "maintenance", number, "--for", "1h", "--reason", "new kernel")
+        self.assertEqual(cluster.run("node", "maintenance", number, "--for", "1h", "--reason", "new kernel")[0].decode(),
+                         f"node {number} is in maintenance for 1 h\n")
         node = self.node(cluster, number)
         self.assertEqual((node["state"], node["reason"]), ("maintenance", "new kernel"))
         self.assertGreater(node["maintenance_left_s"], 3500)
