@@ -31,8 +31,8 @@ void AddCluster(const ClusterSummary& summary, MetricsText* text) {
               "Jobs that have not ended; a job waits until its first task is launched, and is held while it waits for "
               "other jobs or its release.");
   text->Add({{"state", "running"}}, summary.jobs_running);
-  text->Add({{"state", "waiting"}}, summary.jobs_waiting - summary.jobs_held);
-  text->Add({{"state", "held"}}, summary.jobs_held);
+  text->Add({{"state", "waiting"}}, summary.jobs_waiting - summary.jobs_held - summary.jobs_after);
+  text->Add({{"state", "held"}}, summary.jobs_held + summary.jobs_after);
   text->Begin("millrace_nodes", kGauge,
               "Nodes by state. Those that are draining, avoided, ailing or full are among the live ones.");
   text->Add({{"state", "live"}}, summary.live);

@@ -118,7 +118,7 @@ struct ClusterStatus {
   corruptReplicas @27 :UInt64;
 
   jobsRunning @28 :UInt32;
-  jobsWaiting @29 :UInt32;     # nothing of them runs
+  jobsWaiting @29 :UInt32;     # nothing of them runs; jobsHeld and jobsAfter are among them
   full @30 :UInt32;            # live nodes whose disk is full
   ailing @31 :UInt32;          # live nodes with a slow disk, or that others cannot reach
   singleReplica @32 :UInt64;   # as NameService.health says
@@ -128,6 +128,8 @@ struct ClusterStatus {
   backup @36 :BackupStatus;    # of the last backup of the database that the master knows of; null: of none
   maintained @37 :UInt32;      # nodes in maintenance, whether they are live or not
   onlyInMaintenance @38 :UInt64;  # blocks, as dfs/name/block_manager.h says
+  jobsHeld @39 :UInt32;        # by their owners or operators
+  jobsAfter @40 :UInt32;       # not held, and wait for the end of other jobs
 
   struct WorkerRelease {       # base/release.h
     version @0 :Text;

@@ -134,7 +134,11 @@ Json ToJson(const job::ClusterStatus& status) {
             {"single_replica", status.single_replica},
             {"only_in_maintenance", status.only_in_maintenance},
             {"corrupt_replicas", status.corrupt_replicas}}},
-          {"jobs", {{"running", status.jobs_running}, {"waiting", status.jobs_waiting}}},
+          {"jobs",
+           {{"running", status.jobs_running},
+            {"waiting", status.jobs_waiting},
+            {"held", status.jobs_held},
+            {"after", status.jobs_after}}},
           {"backup", BackupToJson(status)}};
 }
 
@@ -199,7 +203,8 @@ void Show(const job::ClusterStatus& status, const std::vector<ClusterNote>& note
                      std::to_string(status.short_of_nodes) + " short of nodes, " +
                      std::to_string(status.single_replica) + " with a single replica; " +
                      Counted(status.corrupt_replicas, "corrupt replica"));
-  line("jobs", std::to_string(status.jobs_running) + " running, " + std::to_string(status.jobs_waiting) + " waiting");
+  line("jobs", std::to_string(status.jobs_running) + " running, " + std::to_string(status.jobs_waiting) + " waiting" +
+                   AmongWaiting(status));
   line("backup", BackupText(status));
   const auto show = [&line](const job::ClusterStatus::Notice& notice) {
     const bool risk = notice.level == NameOf(NoticeLevel::kRisk), fault = notice.level == NameOf(NoticeLevel::kFault);
@@ -271,6 +276,13 @@ Json ClusterDocument(const ClusterReport& report) {
   json["out_of_use"] = OutOfUse(report.nodes);
   json["notes"] = ToJson(report.notes);
   return json;
+}
+
+std::string AmongWaiting(const job::ClusterStatus& status) {
+  std::vector<std::string> parts;
+  if (status.jobs_held > 0) parts.push_back(std::to_string(status.jobs_held) + " held");
+  if (status.jobs_after > 0) parts.push_back(std::to_string(status.jobs_after) + " for other jobs");
+  return parts.empty() ? "" : " (" + Joined(parts, ", ") + ")";
 }
 
 std::vector<Verb> ClusterVerbs() {

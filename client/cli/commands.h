@@ -68,6 +68,9 @@ namespace millrace::cli {
 // Returns why the node is out of use, in a line: "node 3: maintenance until 14:30 UTC, and away: new kernel".
 [[nodiscard]] std::string OutOfUseLine(const job::Node& node);
 
+// Returns what is to be known of the jobs that wait: " (1 held, 2 for other jobs)"; empty if all wait for slots.
+[[nodiscard]] std::string AmongWaiting(const job::ClusterStatus& status);
+
 // Returns the text of `scheduler show`: the name, the settings in force, pools or queues, deadlines, and why jobs wait.
 // No table is wider than `width`, unless that is 0.
 [[nodiscard]] std::string SchedulerText(const job::SchedulerView& view, std::size_t width = 0);

@@ -209,7 +209,7 @@ Words ValuesOf(const Invocation& invocation, const Place& place) {
   if (option == "--scheduler" || option == "--in-force" || option == "--under") return Schedulers(place.typed);
   if (option == "--priority") return {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
   if (option == "--state" && below == "tasks") return {"running", "succeeded", "failed", "killed", "lost", "preempted"};
-  if (option == "--state") return {"waiting", "running", "succeeded", "failed", "killed", "lost"};
+  if (option == "--state") return {"waiting", "held", "running", "succeeded", "failed", "killed", "lost"};
   if (option == "--on") return {"sim", "local", "cluster", "testbed"};
   if (option == "--goal") return {"turnaround", "makespan", "fairness", "deadlines", "traffic"};
   if (option == "--progress") return {"auto", "bar", "plain", "none"};

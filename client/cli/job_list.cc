@@ -23,8 +23,16 @@ namespace {
 using console::Printer;
 using Json = nlohmann::ordered_json;
 
-constexpr JobState kStates[] = {JobState::kWaiting, JobState::kRunning, JobState::kSucceeded,
-                                JobState::kFailed,  JobState::kKilled,  JobState::kLost};
+constexpr const char* kHeld = "held";
+
+// Returns the words of StateWord, in the order of a job's life.
+std::vector<std::string> StateWords() {
+  std::vector<std::string> words{std::string(ToString(JobState::kWaiting)), kHeld};
+  for (const JobState state :
+       {JobState::kRunning, JobState::kSucceeded, JobState::kFailed, JobState::kKilled, JobState::kLost})
+    words.emplace_back(ToString(state));
+  return words;
+}
 
 // Returns what the job waits for besides slots; else the reason why it has no more slots of the first kind that it
 // could use.
@@ -71,7 +79,7 @@ Listing<JobStatus> Fields(const Waits& waits, const ManyForetold& foretold, bool
        {"JOB", kAlways},
        [](Status job) { return std::to_string(job.job.value); },
        [](Status job) { return SortKey(job.job.value, ""); }},
-      {"state", {"STATE", kAlways}, [](Status job) { return std::string(ToString(job.state)); }, {}},
+      {"state", {"STATE", kAlways}, StateWord, {}},
       {"priority",
        {"PRIORITY", 1},
        [](Status job) { return job::PriorityName(job.priority); },
@@ -108,10 +116,9 @@ Listing<JobStatus> Fields(const Waits& waits, const ManyForetold& foretold, bool
 
 std::string Totals(const std::vector<JobStatus>& jobs) {
   if (jobs.empty()) return "no jobs\n";
-  std::vector<std::string> states, order;
-  for (const JobStatus& job : jobs) states.emplace_back(ToString(job.state));
-  for (const JobState state : kStates) order.emplace_back(ToString(state));
-  return Counted(jobs.size(), "job: ", "jobs: ") + CountsInWords(states, order) + "\n";
+  std::vector<std::string> states;
+  for (const JobStatus& job : jobs) states.push_back(StateWord(job));
+  return Counted(jobs.size(), "job: ", "jobs: ") + CountsInWords(states, StateWords()) + "\n";
 }
 
 // The options of the command line; `live` asks for live jobs only.
@@ -172,6 +179,10 @@ int PrintList(const Invocation& invocation, std::vector<JobStatus> jobs, const W
 
 }  // namespace
 
+std::string StateWord(const JobStatus& status) {
+  return status.held && status.state == JobState::kWaiting ? kHeld : std::string(ToString(status.state));
+}
+
 std::string Percent(double fraction) { return std::to_string(static_cast<int>(fraction * 100)) + "%"; }
 
 Json WithWaits(const JobStatus& status, const Waits& waits) {
@@ -184,18 +195,16 @@ Json WithWaits(const JobStatus& status, const Waits& waits) {
 }
 
 Status JobFilter::Check() const {
-  std::string all;
-  for (const JobState known : kStates) {
-    if (state.empty() || state == ToString(known)) return Status::Ok();
-    all += (all.empty() ? "" : ", ") + std::string(ToString(known));
-  }
-  return Invalid("--state " + Quote(state) + " is not one of " + all);
+  const std::vector<std::string> known = StateWords();
+  if (state.empty() || std::ranges::find(known, state) != known.end()) return Status::Ok();
+  return Invalid("--state " + Quote(state) + " is not one of " + Joined(known, ", "));
 }
 
 std::vector<JobStatus> JobFilter::Pick(std::vector<JobStatus> jobs) const {
   std::erase_if(jobs, [this](const JobStatus& status) {
     return (!user.empty() && status.owner != user) || (!pool.empty() && status.pool != pool) ||
-           (!state.empty() && ToString(status.state) != state) || status.name.find(name) == std::string::npos ||
+           (!state.empty() && ToString(status.state) != state && StateWord(status) != state) ||
+           status.name.find(name) == std::string::npos ||
            (since && status.submitted < *since && status.ended != 0 && status.ended < *since);
   });
   if (last && jobs.size() > *last) jobs.erase(jobs.begin(), jobs.end() - static_cast<std::ptrdiff_t>(*last));
@@ -229,8 +238,9 @@ int ListJobs(const Invocation& invocation, const Words& args) {
   arguments.Flag("--live", &wanted.live, "only jobs that have not ended");
   arguments.Text("--user", &wanted.filter.user, "only jobs of this user");
   arguments.Text("--pool", &wanted.filter.pool, "only jobs of this pool");
-  arguments.Text("--state", &wanted.filter.state,
-                 "only jobs in this state: waiting, running, succeeded, failed, killed, lost");
+  arguments.Text(
+      "--state", &wanted.filter.state,
+      "only jobs in this state: waiting, held (of the waiting ones), running, succeeded, failed, killed, lost");
   arguments.Text("--name", &wanted.filter.name, "only jobs whose names contain this");
   arguments.Text("--since", &wanted.since, "only jobs that were submitted or ended in the last TIME, such as 2h");
   arguments.Integer("--last", &wanted.last, 1, 1'000'000, "only the last N");

@@ -22,15 +22,19 @@ using Waits = std::vector<job::SchedulerView::Wait>;
 
 // Selects the jobs that a user wants to see. A field that is empty or not set excludes none.
 struct JobFilter {
-  std::string user = {}, pool = {}, state = {};  // as they stand in the list
-  std::string name = {};                         // a part of the job's name
-  std::optional<Micros> since = {};              // jobs submitted at this time or later, or not ended before this time
-  std::optional<std::size_t> last = {};          // only this many jobs, those submitted last
+  std::string user = {}, pool = {};
+  std::string state = {};                // as in JSON, or "held", which are those of the waiting jobs that are held
+  std::string name = {};                 // a part of the job's name
+  std::optional<Micros> since = {};      // jobs submitted at this time or later, or not ended before this time
+  std::optional<std::size_t> last = {};  // only this many jobs, those submitted last
 
   // Returns kInvalid, with the states that exist, if the state is unknown.
   [[nodiscard]] Status Check() const;
   [[nodiscard]] std::vector<JobStatus> Pick(std::vector<JobStatus> jobs) const;
 };
+
+// Returns the state of a job for people: "held" if it is held, else that of programs.
+[[nodiscard]] std::string StateWord(const JobStatus& status);
 
 // Returns the master's time, by which it states the times of jobs, since the clock of this machine may differ; the time
 // of this machine if the master does not tell.

@@ -124,6 +124,7 @@ struct ClusterStatus {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, short_of_nodes = 0, single_replica = 0,
                 corrupt_replicas = 0, only_in_maintenance = 0;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;
+  std::uint32_t jobs_held = 0, jobs_after = 0;  // of those that wait: are held; are not, and wait for other jobs
   struct Backup {
     Micros made = 0, age = 0;
     std::string directory;  // of the master's machine

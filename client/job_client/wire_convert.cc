@@ -121,6 +121,8 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.corrupt_replicas = in.getCorruptReplicas();
   out.jobs_running = in.getJobsRunning();
   out.jobs_waiting = in.getJobsWaiting();
+  out.jobs_held = in.getJobsHeld();
+  out.jobs_after = in.getJobsAfter();
   if (in.hasBackup()) {
     const auto backup = in.getBackup();
     out.backup = {{backup.getMade(), static_cast<Micros>(backup.getAgeMillis()) * kMillisecond, backup.getDirectory(),

@@ -24,7 +24,8 @@ using cli::Field;
 using cli::SortKey;
 using console::kAlwaysShown;
 
-constexpr std::size_t kBar = 12;
+constexpr std::size_t kBar = 12, kShortBar = 8;
+constexpr std::size_t kNarrow = 110;  // on fewer columns, what is told of a job is told in short
 
 SortKey NumberKey(double value) { return {value, ""}; }
 
@@ -56,9 +57,9 @@ std::string Of(std::uint64_t part, std::uint64_t whole) {
 
 double Share(double part, double whole) { return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0; }
 
-// "waits", "map 45%", "copy 20%", "reduce 5%"
+// "waiting", "held", "map 45%", "copy 20%", "reduce 5%"
 std::string PhaseOf(const JobStatus& job) {
-  if (job.state != JobState::kRunning) return std::string(ToString(job.state));
+  if (job.state != JobState::kRunning) return cli::StateWord(job);
   if (job.maps.done < job.maps.total) return "map " + cli::Percent(job.maps.fraction);
   if (job.reduces.total > 0 && job.copy_fraction < 1) return "copy " + cli::Percent(job.copy_fraction);
   return "reduce " + cli::Percent(job.reduces.fraction);
@@ -70,18 +71,25 @@ std::string WhyItWaits(const JobStatus& job, const job::SchedulerView& scheduler
   return wait == scheduler.waits.end() ? "" : wait->reason;
 }
 
-// "starts 14:02", "done 14:20"; "-" if nothing is known.
-std::string Likely(const JobStatus& job, const std::vector<job::Foretold>& foretold) {
+// "starts 14:02 (13:58-14:11)", "done 14:20", in short without the interval; "-" if nothing is known.
+std::string Likely(const JobStatus& job, const std::vector<job::Foretold>& foretold, bool in_short) {
   const auto said = std::ranges::lower_bound(foretold, job.job, {}, &job::Foretold::job);
   if (said == foretold.end() || said->job != job.job) return "-";
   const job::ForetoldTime& time = said->start ? *said->start : said->end;
-  return time.at ? (said->start ? "starts " : "done ") + cli::ForetoldTime(time, said->made) : "-";
+  if (!time.at) return "-";
+  return (said->start ? "starts " : "done ") +
+         (in_short ? cli::ClockTime(*time.at, said->made) : cli::ForetoldTime(time, said->made));
 }
 
-std::vector<Field<JobStatus>> JobFields(const Picture& picture) {
+// Where there is little room, the likely time of a job and why it waits stay, and who has it and its slots do not.
+std::vector<Field<JobStatus>> JobFields(const Picture& picture, std::size_t columns) {
   using Status = const JobStatus&;
   const job::SchedulerView& scheduler = picture.scheduler;
   const Micros now = scheduler.now;
+  const bool narrow = columns < kNarrow;
+  const std::size_t bar = narrow ? kShortBar : kBar;
+  const bool any = std::ranges::any_of(
+      picture.foretold, [](const job::Foretold& said) { return said.end.at || (said.start && said.start->at); });
   return {
       {"job",
        {"JOB", kAlwaysShown},
@@ -89,7 +97,7 @@ std::vector<Field<JobStatus>> JobFields(const Picture& picture) {
        [](Status job) { return NumberKey(job.job.value); }},
       {"done",
        {"DONE", 9},
-       [](Status job) { return console::Bar(cli::OverallFraction(job), kBar); },
+       [bar](Status job) { return console::Bar(cli::OverallFraction(job), bar); },
        [](Status job) { return NumberKey(cli::OverallFraction(job)); }},
       {"phase", {"PHASE", kAlwaysShown}, PhaseOf, {}},
       {"ran",
@@ -99,15 +107,18 @@ std::vector<Field<JobStatus>> JobFields(const Picture& picture) {
          return ran == 0 ? std::string("-") : FormatDuration(ran);
        },
        [now](Status job) { return NumberKey(static_cast<double>(cli::TimeRun(job, now))); }},
-      {"likely", {"LIKELY (UTC)", 6}, [&picture](Status job) { return Likely(job, picture.foretold); }, {}},
+      {"likely",
+       {"LIKELY (UTC)", 10},
+       [&picture, narrow, any](Status job) { return any ? Likely(job, picture.foretold, narrow) : ""; },
+       {}},
       {"slots",
-       {"SLOTS", 7},
+       {"SLOTS", 6},
        [](Status job) { return std::to_string(job.maps.running + job.reduces.running); },
        [](Status job) { return NumberKey(job.maps.running + job.reduces.running); }},
       {"owner", {"OWNER", 4, 6}, [](Status job) { return job.owner; }, {}},
       {"pool", {"POOL", 5, 6}, [](Status job) { return job.pool; }, {}},
       {"name", {"NAME", kAlwaysShown, 8}, [](Status job) { return job.name; }, {}},
-      {"why", {"WHY IT WAITS", 6, 12}, [&scheduler](Status job) { return WhyItWaits(job, scheduler); }, {}},
+      {"why", {"WHY IT WAITS", 7, 12}, [&scheduler](Status job) { return WhyItWaits(job, scheduler); }, {}},
   };
 }
 
@@ -277,10 +288,11 @@ std::string Title(const Picture& picture) {
 }
 
 std::string InWords(const job::ClusterStatus& cluster) {
-  std::string text =
-      Of(cluster.maps_running, cluster.map_slots) + " map and " + Of(cluster.reduces_running, cluster.reduce_slots) +
-      " reduce slots busy; " + Counted(cluster.jobs_running, "job runs", "jobs run") + ", " +
-      Counted(cluster.jobs_waiting, "waits", "wait") + "; " + Counted(cluster.live, "node live", "nodes live");
+  std::string text = Of(cluster.maps_running, cluster.map_slots) + " map and " +
+                     Of(cluster.reduces_running, cluster.reduce_slots) + " reduce slots busy; " +
+                     Counted(cluster.jobs_running, "job runs", "jobs run") + ", " +
+                     Counted(cluster.jobs_waiting, "waits", "wait") + cli::AmongWaiting(cluster) + "; " +
+                     Counted(cluster.live, "node live", "nodes live");
   const auto add = [&text](std::uint32_t count, const char* what) {
     if (count > 0) text += ", " + std::to_string(count) + " " + what;
   };
@@ -387,7 +399,7 @@ std::vector<std::string> Body(const Picture& picture, const State& state, std::s
   switch (state.view) {
     case View::kJobs:
       if (picture.jobs.empty()) return {"no jobs run or wait"};
-      return TableLines(JobFields(picture), order, picture.jobs, at, rows, columns, marked);
+      return TableLines(JobFields(picture, columns), order, picture.jobs, at, rows, columns, marked);
     case View::kPools:
       if (picture.scheduler.groups.empty()) return {Cut(picture.cluster.scheduler + " has no pools in use", columns)};
       return TableLines(PoolFields(picture.scheduler.group_noun), order, picture.scheduler.groups, at, rows, columns,
@@ -408,7 +420,7 @@ std::vector<std::string> Body(const Picture& picture, const State& state, std::s
 std::vector<JobId> JobsInOrder(const Picture& picture, const State& state) {
   std::vector<JobId> jobs;
   const Order& order = state.order.at(static_cast<std::size_t>(View::kJobs));
-  for (const JobStatus* job : InOrder(JobFields(picture), order, picture.jobs)) jobs.push_back(job->job);
+  for (const JobStatus* job : InOrder(JobFields(picture, kNarrow), order, picture.jobs)) jobs.push_back(job->job);
   return jobs;
 }
 
@@ -429,7 +441,7 @@ std::size_t RowsOf(const Picture& picture, View view) {
 std::size_t ColumnsOf(View view) {
   switch (view) {
     case View::kJobs:
-      return JobFields(Picture()).size();
+      return JobFields(Picture(), kNarrow).size();
     case View::kPools:
       return PoolFields("").size();
     case View::kNodes:
@@ -494,7 +506,7 @@ std::string Whole(const Picture& picture, std::size_t columns) {
   if (picture.jobs.empty()) {
     add({"no jobs run or wait"});
   } else {
-    add(TableLines(JobFields(picture), state.order[0], picture.jobs, 0, picture.jobs.size(), columns));
+    add(TableLines(JobFields(picture, columns), state.order[0], picture.jobs, 0, picture.jobs.size(), columns));
   }
   const auto& pools = picture.scheduler.groups;
   if (!pools.empty())

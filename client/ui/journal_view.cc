@@ -68,8 +68,10 @@ Json ClusterDocument(const Snapshot& snapshot, const std::string& scheduler) {
     status.maps_running += node.maps_running;
     status.reduces_running += node.reduces_running;
   }
-  for (const JobStatus& job : snapshot.live)
+  for (const JobStatus& job : snapshot.live) {
     ++(job.state == JobState::kWaiting ? status.jobs_waiting : status.jobs_running);
+    status.jobs_held += job.held ? 1 : 0;
+  }
   Json json = cli::ClusterDocument(report);
   json["scheduler"] = console::TextOrNull(scheduler);
   SetNull(&json, {"healthy", "state", "faults", "warnings", "out_of_use", "notes", "cluster", "master", "workers",

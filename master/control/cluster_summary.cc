@@ -58,7 +58,12 @@ void CountJobs(const JobTracker& jobs, ClusterSummary* summary) {
     const JobRecord* record = jobs.FindRecord(job);
     if (record == nullptr) continue;
     ++(record->first_launch == 0 ? summary->jobs_waiting : summary->jobs_running);
-    if (record->first_launch == 0 && record->queued() == 0) ++summary->jobs_held;
+    if (record->first_launch != 0) continue;
+    if (record->hold != Hold::kNone) {
+      ++summary->jobs_held;
+    } else if (record->waits) {
+      ++summary->jobs_after;
+    }
   }
 }
 

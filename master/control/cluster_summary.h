@@ -81,7 +81,9 @@ struct ClusterSummary {
   dfs::Namespace::Usage files;
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
-  std::uint32_t jobs_held = 0;                       // of those that wait: they wait for other jobs, or their release
+  // Of those that wait: by whom they are held, or for what they wait besides slots.
+  std::uint32_t jobs_held = 0;   // their release
+  std::uint32_t jobs_after = 0;  // are not held, and wait for other jobs
   std::string scheduler_file, access_file;           // why the file's present text is not in force; empty: it is
   std::string audit_problem;                         // AuditLog's problem; empty: none
   std::vector<tls::CertificateEnd> certificates;     // of the master, the authority and live workers

@@ -106,6 +106,8 @@ void WriteClusterStatus(const ClusterSummary& summary, wire::ClusterStatus::Buil
   out.setCorruptReplicas(summary.blocks.corrupt_replicas);
   out.setJobsRunning(summary.jobs_running);
   out.setJobsWaiting(summary.jobs_waiting);
+  out.setJobsHeld(summary.jobs_held);
+  out.setJobsAfter(summary.jobs_after);
   if (!summary.backup) return;
   auto backup = out.initBackup();
   backup.setMade(summary.backup->made);

@@ -112,7 +112,7 @@ class ChainTest(Chains):
             self.assertIn(b"looks at its input", c.run("run", "terasort", "/gate2", "-o", "/x", "--after", str(gate), status=1)[1])
             killed = self.job(c, "wordcount", "/gate2", "-o", "/killed", "--after", str(gate))
             for words, now in ((("hold", str(killed)), "is held until `millrace job release` lets it start"), (("release", str(killed)), "is no longer held"),
-                               (("priority", str(killed), "low"), "has the priority LOW"), (("kill", str(killed)), "is killed")):
+                               (("priority", str(killed), "LOW"), "has the priority LOW"), (("kill", str(killed)), "is killed")):
                 self.assertEqual(c.run("job", *words)[0].decode(), f"job{killed} {now}\n")
             self.assertEqual(self.status(c, killed)["state"], "killed")
             c.run("job", "kill", str(gate))
@@ -159,6 +159,11 @@ class ChainTest(Chains):
             c.kill_master()
             c.start_master()
             self.assertTrue(self.status(c, queued)["held"])
+            self.assertEqual([job["job"] for job in json.loads(c.run("job", "list", "--state", "held", "--json")[0])], [queued])
+            self.assertRegex(c.run("job", "list", "--totals")[0].decode(), rf"(?m)^{queued} +held ")
+            counts = json.loads(c.run("cluster", "status", "--json", status=None)[0])["jobs"]
+            self.assertEqual((counts["held"], counts["after"]), (1, 0))
+            self.assertIn(f"{counts['waiting']} waiting (1 held)", c.run("cluster", "status", status=None)[0].decode())
             c.run("job", "release", str(queued))
             c.run("job", "wait", str(queued))
             self.assertIn(b"ended already", c.run("job", "release", str(queued), status=1)[1])

@@ -51,8 +51,25 @@ TEST(JobFilterTest, SinceTakesWhatWasSubmittedEndedOrStillRuns) {
 TEST(JobFilterTest, AStateThatIsNoneNamesThoseThatThereAre) {
   EXPECT_TRUE(JobFilter{}.Check().ok());
   EXPECT_TRUE(JobFilter{.state = "killed"}.Check().ok());
+  EXPECT_TRUE(JobFilter{.state = "held"}.Check().ok());
   EXPECT_THAT(JobFilter{.state = "dead"}.Check().message(),
-              testing::HasSubstr("waiting, running, succeeded, failed, killed"));
+              testing::HasSubstr("waiting, held, running, succeeded, failed, killed"));
+}
+
+TEST(JobFilterTest, HeldAreThoseOfTheWaitingJobsThatAreHeld) {
+  std::vector<JobStatus> jobs = {Job(1, "ann", "a", JobState::kWaiting, 100, 0),
+                                 Job(2, "ann", "b", JobState::kWaiting, 100, 0),
+                                 Job(3, "ann", "c", JobState::kRunning, 100, 0)};
+  jobs[1].held = true;
+  const auto picked = [&jobs](const std::string& state) {
+    std::vector<std::uint32_t> numbers;
+    for (const JobStatus& job : JobFilter{.state = state}.Pick(jobs)) numbers.push_back(job.job.value);
+    return numbers;
+  };
+  EXPECT_THAT(picked("held"), ElementsAre(2));
+  EXPECT_THAT(picked("waiting"), ElementsAre(1, 2)) << "as in JSON";
+  EXPECT_EQ(StateWord(jobs[0]), "waiting");
+  EXPECT_EQ(StateWord(jobs[1]), "held");
 }
 
 TEST(TimeRunTest, FromTheFirstLaunchToTheEndOrNow) {

@@ -94,11 +94,43 @@ TEST(TopScreenTest, WhatIsLikelyStandsBesideTheJob) {
 TEST(TopScreenTest, JobsAt80And200Columns) {
   const std::vector<std::string> narrow = Texts(Draw(Small(), {}, {80, 24}, kNow));
   EXPECT_THAT(narrow[1], StartsWith("4 of 8 map and 0 of 2 reduce slots busy; 1 job runs, 1 waits; 2 nodes live,"));
-  EXPECT_THAT(narrow, Contains(AllOf(StartsWith("7 "), HasSubstr("[=====>    ]"), HasSubstr("map 50%"))));
+  EXPECT_THAT(narrow, Contains(AllOf(StartsWith("7 "), HasSubstr("[===>  ]"), HasSubstr("map 50%"))));
+  EXPECT_THAT(narrow, Not(Contains(HasSubstr("LIKELY")))) << "nothing is known";
   const std::vector<std::string> wide = Texts(Draw(Small(), {}, {200, 24}, kNow));
   EXPECT_THAT(wide, Contains(AllOf(StartsWith("7 "), HasSubstr("map 50%"), HasSubstr("1 min 5 s"), HasSubstr("ann"),
                                    HasSubstr("etl"), HasSubstr("count the words"))));
   EXPECT_THAT(wide, Contains(AllOf(StartsWith("8 "), HasSubstr("waiting"), HasSubstr("its pool has its share"))));
+}
+
+TEST(TopScreenTest, WhenAJobIsDoneIsToldAt80Columns) {
+  Picture picture = Small();
+  picture.jobs[0].job = JobId{12345};
+  picture.jobs[0].first_launch = kNow - (11 * kHour + 59 * kMinute);
+  picture.jobs[0].name = picture.jobs[1].name = std::string(30, 'n');
+  picture.jobs[1].reason = "waits for job12345 to succeed";
+  job::Foretold& said = picture.foretold.emplace_back();
+  said.job = JobId{12345};
+  said.made = kNow;
+  said.end.at = kNow + 3600 * kSecond;
+  said.end.records = 20;
+  said.end.intervals = {{90, kNow + 3000 * kSecond, kNow + 4000 * kSecond}};
+  const std::vector<std::string> narrow = Texts(Draw(picture, {}, {80, 24}, kNow));
+  EXPECT_THAT(narrow, Contains(AllOf(StartsWith("JOB"), HasSubstr("LIKELY (UTC)"), HasSubstr("WHY IT WAITS"),
+                                     Not(HasSubstr("OWNER")), Not(HasSubstr("SLOTS")))));
+  EXPECT_THAT(narrow, Contains(AllOf(StartsWith("12345 "), HasSubstr("[===>  ]"), HasSubstr(" done 09:00  "))));
+  EXPECT_THAT(narrow, Contains(AllOf(StartsWith("8 "), HasSubstr("waits for"))));
+  EXPECT_THAT(Texts(Draw(picture, {}, {120, 24}, kNow)), Contains(HasSubstr("done 09:00 (08:50-09:06)")));
+}
+
+TEST(TopScreenTest, JobsThatAreHeldAreCountedApart) {
+  Picture picture = Small();
+  picture.jobs[1].held = true;
+  picture.cluster.jobs_waiting = 4;
+  picture.cluster.jobs_held = 1;
+  picture.cluster.jobs_after = 2;
+  const std::vector<std::string> lines = Texts(Draw(picture, {}, {200, 24}, kNow));
+  EXPECT_THAT(lines[1], HasSubstr("1 job runs, 4 wait (1 held, 2 for other jobs); "));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("8 "), HasSubstr(" held "))));
 }
 
 TEST(TopScreenTest, PoolsNodesAndTheTasksOfAJob) {
