@@ -104,7 +104,8 @@ struct JobRecord {
   std::vector<JobId> waits_for;  // of `request.after`, those whose end it still waits for
   Micros held_back = 0;          // how long after its submission it was given to the engine, or released
   Micros submitted = 0, first_launch = 0, ended = 0;
-  // Returns since when the job waited for nothing but slots; 0: not yet, or never.
+  // Returns since when the job waited for nothing but slots; 0: not yet, or never. It is no place in the queue: a job
+  // that was held in the queue has kept its place there when it is released.
   [[nodiscard]] Micros queued() const { return waits || hold != Hold::kNone ? 0 : submitted + held_back; }
   std::optional<JobOutcomeRecord> outcome;  // none while the job lives
   JobFigures figures;

@@ -331,6 +331,26 @@ TEST_F(WaitingJobsTest, AHeldJobWaitsForItsRelease) {
   for (const JobId job : {queued, on_hold, after}) EXPECT_EQ(StateOf(job), JobState::kSucceeded);
 }
 
+// Its waiting for slots counts from its release, but jobs that came after it stay behind it.
+TEST_F(WaitingJobsTest, AJobThatWasHeldInTheQueueHasKeptItsPlace) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/one", 0));
+  const JobId held = Submit(Request("/two", 0));
+  EXPECT_TRUE(Hold(held).ok());
+  const JobId later = Submit(Request("/three", 0));
+  EXPECT_TRUE(Release(held).ok());
+  EXPECT_GT(StatusOf(*jobs->View(held)).queued, StatusOf(*jobs->View(later)).queued);
+  const LaunchOrder of_first = launches.front();
+  launches.clear();
+  Done(of_first, WriteOutput(of_first.attempt, "part-m-0"));
+  ASSERT_THAT(launches, SizeIs(1));
+  EXPECT_EQ(launches[0].attempt.task.job, held);
+  EXPECT_EQ(StateOf(later), JobState::kWaiting);
+  EndAll();
+  EXPECT_THAT(EndLine(*jobs->FindRecord(held)), HasSubstr("was free to start "));
+}
+
 // What a waiting job has learnt of another's end outlives that job's record.
 TEST_F(WaitingJobsTest, AJobThatIsForgottenIsNoLongerWaitedFor) {
   history_jobs = 1;
