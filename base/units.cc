@@ -35,7 +35,8 @@ constexpr Unit kByteUnits[] = {
     {"tib", 1ull << 40},
 };
 constexpr Unit kTimeUnits[] = {
-    {"", kSecond}, {"us", 1}, {"ms", kMillisecond}, {"s", kSecond}, {"m", kMinute}, {"min", kMinute}, {"h", kHour},
+    {"", kSecond},    {"us", 1},    {"ms", kMillisecond}, {"s", kSecond},        {"m", kMinute},
+    {"min", kMinute}, {"h", kHour}, {"d", 24 * kHour},    {"w", 7 * 24 * kHour},
 };
 
 // Reads "digits[.digits] [spaces] unit". Returns the value in units of factor 1, rounded down, or nothing if the text
@@ -87,7 +88,7 @@ Result<std::uint64_t> ParseBytes(std::string_view text) {
 
 Result<Micros> ParseDuration(std::string_view text) {
   const auto micros = ParseScaled(text, kTimeUnits, std::numeric_limits<Micros>::max());
-  if (!micros) return Invalid(Quote(text) + " is not a duration; give one like 100us, 250ms, 10s, 5m or 2h");
+  if (!micros) return Invalid(Quote(text) + " is not a duration; give one like 250ms, 10s, 5m, 2h or 7d");
   return static_cast<Micros>(*micros);
 }
 

@@ -29,6 +29,7 @@ void SetBytes(nlohmann::ordered_json& object, const std::string& key, std::strin
 [[nodiscard]] nlohmann::ordered_json TextOrNull(const std::string& text);
 
 // Returns the JSON on one line. Bytes that are not UTF-8 and were not set by SetBytes become the replacement character.
+// What Printable (base/text.h) would escape is escaped, so that no name can control a terminal.
 [[nodiscard]] std::string Dump(const nlohmann::ordered_json& value);
 
 // A list that is printed while it is made, with one element on each line.

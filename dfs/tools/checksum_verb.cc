@@ -8,6 +8,17 @@
 #include "dfs/tools/verbs.h"
 
 namespace millrace::dfs {
+namespace {
+
+// As sha256sum has it: a backslash at the beginning says that the name is escaped. A terminal gets printable names.
+std::string LineOf(const std::string& sum, const std::string& path, bool for_terminal) {
+  if (for_terminal) return sum + "  " + Printable(path) + "\n";
+  std::string name;
+  for (const char c : path) name += c == '\\' ? "\\\\" : c == '\n' ? "\\n" : c == '\r' ? "\\r" : std::string(1, c);
+  return (name == path ? "" : "\\") + sum + "  " + name + "\n";
+}
+
+}  // namespace
 
 int RunChecksum(const Args& args, const FsContext& context) {
   bool json = false;
@@ -32,7 +43,7 @@ int RunChecksum(const Args& args, const FsContext& context) {
                                     };
                                     MILLRACE_TRY(CopyOut(client, file, 0, add, nullptr, nullptr));
                                     if (!json) {
-                                      out << sum.Hex() << "  " << path << "\n";
+                                      out << LineOf(sum.Hex(), path, context.console.out_is_terminal);
                                       return Status::Ok();
                                     }
                                     nlohmann::ordered_json line;

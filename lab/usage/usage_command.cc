@@ -72,6 +72,7 @@ Status CheckWords(const UsageWords& words) {
   if (words.csv && words.json) return Invalid("--csv and --json exclude each other; give one of them");
   MILLRACE_TRY(ParseBy(words.by).status());
   if (words.since != "all") MILLRACE_TRY(ParseMoment(words.since, kLatest).status().Within("--since"));
+  if (words.until == "all") return Invalid("--until all: all is the earliest beginning (--since all); leave it out");
   return words.until.empty() ? Status::Ok() : ParseMoment(words.until, kLatest).status().Within("--until");
 }
 
@@ -104,11 +105,10 @@ void NoteBeginning(const std::string& journal, const std::pair<JobId, Micros>& f
   report->known_since = std::max(report->known_since, forgotten.second);
 }
 
-Result<UsageReport> MakeReport(job::JobClient client, const UsageWords& words) {
+Result<UsageReport> MakeReport(job::JobClient client, UsageBy by, const UsagePeriod& period) {
   UsageReport report;
-  MILLRACE_ASSIGN(report.by, ParseBy(words.by));
-  const Micros now = cli::MasterTime(client);
-  MILLRACE_ASSIGN(report.period, ReadPeriod(words, now));
+  report.by = by;
+  report.period = period;
   MILLRACE_ASSIGN(const std::string journal, job::ReadWholeJournal(client));
   MILLRACE_ASSIGN(const std::vector<JobStatus> jobs, client.List(false));
   // What is forgotten after this question is missing above, too, or is among the jobs.
@@ -124,16 +124,10 @@ Result<UsageReport> MakeReport(job::JobClient client, const UsageWords& words) {
 
 Result<Micros> ParseMoment(const std::string& text, Micros now) {
   if (const std::optional<Micros> date = ParseUtc(text)) return *date;
-  Micros unit = 1;
-  std::string ago = text;
-  if (ago.ends_with('d')) {
-    ago.back() = 'h';
-    unit = 24;
-  }
-  const Result<Micros> time = ParseDuration(ago);
-  if (time.ok() && *time <= now / unit) return now - *time * unit;
+  const Result<Micros> ago = ParseDuration(text);
+  if (ago.ok() && *ago <= now) return now - *ago;
   return Invalid(Quote(text) +
-                 " is neither a time ago, such as 7d or 12h, nor a day or minute of UTC, such as "
+                 " is neither a time ago, such as 7d, 12h or 1w, nor a day or minute of UTC, such as "
                  "2026-01-31 or 2026-01-31T12:00");
 }
 
@@ -146,8 +140,8 @@ int UsageCommand(const Invocation& invocation, const cli::Words& args) {
   UsageWords words;
   arguments.Text("--by", &words.by, "user, pool, day (of UTC) or job-name (default: user)");
   arguments.Text("--since", &words.since,
-                 "the beginning: a time ago, such as 7d or 12h, a day or minute of UTC, or all (default: 7d)");
-  arguments.Text("--until", &words.until, "the end, in the same forms (default: now)");
+                 "the beginning: a time ago, such as 7d, 12h or 1w, a day or minute of UTC, or all (default: 7d)");
+  arguments.Text("--until", &words.until, "the end: a time ago, or a day or minute of UTC (default: now)");
   arguments.Flag("--csv", &words.csv, "print comma-separated values, times in seconds and sizes in bytes");
   arguments.Flag("--json", &words.json, "print one JSON object");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
@@ -155,13 +149,16 @@ int UsageCommand(const Invocation& invocation, const cli::Words& args) {
     return invocation.Fail("usage", understood, console::kWrongUsage);
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("usage", files.status(), console::kUnreachable);
-  const Result<UsageReport> report = MakeReport(job::JobClient(**files), words);
+  job::JobClient client(**files);
+  const Result<UsagePeriod> period = ReadPeriod(words, cli::MasterTime(client));
+  if (!period.ok()) return invocation.Fail("usage", period.status(), console::kWrongUsage);
+  const Result<UsageReport> report = MakeReport(client, *ParseBy(words.by), *period);
   if (!report.ok()) return invocation.Fail("usage", report.status());
   console::Printer out(invocation.console);
   if (words.json) {
     out << console::Dump(ToJson(*report)) << "\n";
   } else if (words.csv) {
-    out << UsageCsv(*report);
+    out << UsageCsv(*report, invocation.console.out_is_terminal);
     console::SayLine(invocation.console, PeriodLine(*report));
   } else {
     out << UsageTable(*report, console::TableWidth(invocation.console, false)) << PeriodLine(*report) << "\n";

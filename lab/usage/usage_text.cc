@@ -5,6 +5,7 @@
 
 #include "base/console/json_output.h"
 #include "base/console/table.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace millrace::usage {
@@ -76,8 +77,8 @@ std::string CsvText(const std::string& text) {
   return quoted + '"';
 }
 
-std::string CsvLine(const UsageRow& row) {
-  std::string line = CsvText(row.key);
+std::string CsvLine(const UsageRow& row, bool for_terminal) {
+  std::string line = CsvText(for_terminal ? Printable(row.key) : row.key);
   for (const auto& [name, figure] : Figures(row)) line += ',' + figure.dump();
   return line + '\n';
 }
@@ -123,12 +124,12 @@ std::string PeriodLine(const UsageReport& report) {
          ", are no longer remembered (master.history_jobs)";
 }
 
-std::string UsageCsv(const UsageReport& report) {
+std::string UsageCsv(const UsageReport& report, bool for_terminal) {
   std::string text(kUsageByNames[static_cast<std::size_t>(report.by)]);
   for (const auto& [name, figure] : Figures(report.total)) text += ',' + name;
   text += '\n';
-  for (const UsageRow& row : report.rows) text += CsvLine(row);
-  return text + CsvLine(report.total);
+  for (const UsageRow& row : report.rows) text += CsvLine(row, for_terminal);
+  return text + CsvLine(report.total, for_terminal);
 }
 
 Json ToJson(const UsageReport& report) {

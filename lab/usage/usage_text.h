@@ -25,8 +25,9 @@ struct UsageReport {
 [[nodiscard]] std::string UsageTable(const UsageReport& report, std::size_t width);
 // Returns the line below the table: the period, and since when anything is known.
 [[nodiscard]] std::string PeriodLine(const UsageReport& report);
-// Returns a line of names, and a line for each row; the last one is the total.
-[[nodiscard]] std::string UsageCsv(const UsageReport& report);
+// Returns a line of names, and a line for each row; the last one is the total. Names keep all their bytes, quotes in
+// them doubled (RFC 4180); for a terminal they are made printable (base/text.h).
+[[nodiscard]] std::string UsageCsv(const UsageReport& report, bool for_terminal);
 [[nodiscard]] nlohmann::ordered_json ToJson(const UsageReport& report);
 
 }  // namespace millrace::usage

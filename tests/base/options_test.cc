@@ -183,15 +183,23 @@ TEST(UnitsTest, Bytes) {
 }
 
 TEST(UnitsTest, Durations) {
-  const std::pair<const char*, Micros> right[] = {{"0", 0},           {"10", 10000000},  {"100us", 100},
-                                                  {"250ms", 250000},  {"1.5s", 1500000}, {"5m", 300000000},
-                                                  {"2h", 7200000000}, {"0.5", 500000}};
+  const std::pair<const char*, Micros> right[] = {{"0", 0},
+                                                  {"10", 10000000},
+                                                  {"100us", 100},
+                                                  {"250ms", 250000},
+                                                  {"1.5s", 1500000},
+                                                  {"5m", 300000000},
+                                                  {"2h", 7200000000},
+                                                  {"0.5", 500000},
+                                                  {"1d", 86'400'000'000},
+                                                  {"1.5d", 129'600'000'000},
+                                                  {"2w", 1'209'600'000'000}};
   for (const auto& [text, micros] : right) {
     const Result<Micros> parsed = ParseDuration(text);
     ASSERT_TRUE(parsed.ok()) << text;
     EXPECT_EQ(*parsed, micros) << text;
   }
-  for (const char* wrong : {"", "s", "1d", "1.5us", "-1s", "10S", "9999999999999h", "1h30m"}) {
+  for (const char* wrong : {"", "s", "1y", "d", "1.5us", "-1s", "10S", "9999999999999h", "1h30m"}) {
     EXPECT_EQ(ParseDuration(wrong).status().code(), StatusCode::kInvalid) << wrong;
   }
 }

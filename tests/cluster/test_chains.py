@@ -307,7 +307,8 @@ class UsageTest(Chains):
             rows = list(csv.reader(io.StringIO(c.run("usage", "--by", "pool", "--csv")[0].decode())))
             self.assertEqual((rows[0][0], rows[-1][0]), ("pool", "total"))
             self.assertIn("ads", [row[0] for row in rows])
-            for wrong in (("--by", "node"), ("--since", "soon"), ("--until", "2026-13-01"), ("--csv", "--json")):
+            for wrong in (("--by", "node"), ("--since", "soon"), ("--until", "2026-13-01"), ("--csv", "--json"),
+                          ("--since", "1h", "--until", "2h"), ("--until", "all")):
                 c.run("usage", *wrong, status=2)
             c.run("job", "kill", str(never - 1))
 

@@ -167,6 +167,18 @@ TEST(JsonOutputTest, BytesThatAreNotUtf8ArePercentEncoded) {
   EXPECT_EQ(object.dump(), "{\"p\":\"a\xc3\xa4%\",\"q\":\"a%C3%25/%20\",\"q_encoding\":\"percent\"}");
 }
 
+// DEL, CSI (C1), LINE SEPARATOR and RIGHT-TO-LEFT OVERRIDE are escaped; letters stay.
+TEST(JsonOutputTest, NoNameControlsATerminal) {
+  const std::string name =
+      "\x1b[1m\x7f \xc2\x9b"
+      "31m \xe2\x80\xa8 \xe2\x80\xae \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80";
+  nlohmann::ordered_json object;
+  SetBytes(object, "n", name);
+  const std::string json = Dump(object);
+  EXPECT_EQ(json, "{\"n\":\"\\u001b[1m\\u007f \\u009b31m \\u2028 \\u202e \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80\"}");
+  EXPECT_EQ(nlohmann::ordered_json::parse(json).at("n"), name);
+}
+
 TEST(ProgressTest, BarsAreAsWideAsAsked) {
   EXPECT_EQ(Bar(0, 12), "[>         ]");
   EXPECT_EQ(Bar(0.5, 12), "[=====>    ]");

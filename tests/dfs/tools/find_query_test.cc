@@ -148,6 +148,15 @@ TEST_F(FindVerbTest, TouchMakesEmptyFilesAndTellsWhatStays) {
 TEST_F(FindVerbTest, ChecksumIsThatOfSha256sum) {
   tree_->MakeFile("/a", "abc");  // FIPS 180-4, appendix B.1
   EXPECT_EQ(Run({"checksum", "/a"}).out, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  /a\n");
+  const std::string odd = "/o\n\\\x1b[1m";
+  tree_->MakeFile(odd, "abc");
+  EXPECT_EQ(Run({"checksum", odd}).out,
+            "\\ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  /o\\n\\\\\x1b[1m\n")
+      << "as sha256sum of coreutils 9.1 prints it";
+  out_is_terminal_ = true;
+  EXPECT_EQ(Run({"checksum", odd}).out,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  /o\\n\\\\x1b[1m\n");
+  out_is_terminal_ = false;
   EXPECT_NE(Run({"checksum", "--json", "/a"}).out.find("\"sha256\":\"ba7816bf"), std::string::npos);
   Refuses(1, {"checksum", "/"}, {"is a directory"});
 }

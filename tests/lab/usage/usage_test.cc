@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <map>
 
@@ -153,6 +155,7 @@ TEST(UsageTest, AMomentIsATimeAgoOrADayOrMinuteOfUtc) {
   const Micros now = 100 * kDay;
   EXPECT_EQ(*ParseMoment("7d", now), 93 * kDay);
   EXPECT_EQ(*ParseMoment("12h", now), now - kDay / 2);
+  EXPECT_EQ(*ParseMoment("2w", now), 86 * kDay);
   EXPECT_EQ(*ParseMoment("1970-02-01", now), 31 * kDay);
   EXPECT_EQ(*ParseMoment("1970-01-02T12:30", now), kDay + Micros{750} * 60 * kSecond);
   EXPECT_EQ(*ParseMoment("2026-11-21", now), Micros{1795219200} * kSecond);
@@ -204,10 +207,22 @@ TEST(UsageTest, CsvKeepsNamesAsTheyAre) {
   report.rows[0].key = "a \"b\",\nc";
   report.rows[0].map = 1'500'000;
   report.total = TotalOf(report.rows, "total");
-  const std::string csv = UsageCsv(report);
+  const std::string csv = UsageCsv(report, false);
   EXPECT_THAT(csv, HasSubstr("job-name,jobs,succeeded"));
   EXPECT_THAT(csv, HasSubstr("\n\"a \"\"b\"\",\nc\",0,0,0,0,0,0,1.5,1.5,"));
   EXPECT_THAT(csv, HasSubstr("\n\"total\",0"));
+}
+
+TEST(UsageTest, CsvOnATerminalHasNoControlCharacters) {
+  UsageReport report;
+  report.by = UsageBy::kJobName;
+  report.rows.resize(1);
+  report.rows[0].key = "\x1b]0;title\a\n\"\x9b";
+  const std::string piped = UsageCsv(report, false), shown = UsageCsv(report, true);
+  EXPECT_THAT(piped, HasSubstr("\n\"\x1b]0;title\a\n\"\"\x9b\",0,"));
+  EXPECT_THAT(shown, HasSubstr("\n\"\\x1b]0;title\\x07\\n\"\"\\x9b\",0,"));
+  EXPECT_EQ(
+      std::ranges::count_if(shown, [](char c) { return c != '\n' && std::iscntrl(static_cast<unsigned char>(c)); }), 0);
 }
 
 }  // namespace
