@@ -149,7 +149,8 @@ Status ApplyAfter(const RunOptions& options, JobRequest* request) {
     return Invalid("--even-if-failed says how the jobs of --after may end; give --after JOB, too");
   if (request->after.size() > kMostAfter)
     return Invalid("--after names " + std::to_string(request->after.size()) + " jobs; at most " +
-                   std::to_string(kMostAfter));
+                   std::to_string(kMostAfter) +
+                   "; let another job, such as sleep, run after some of them, and this one after that job");
   return Status::Ok();
 }
 
@@ -283,7 +284,10 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
     arguments.Example("wordcount /in/*.txt -o /words");
     arguments.Example("grep /in -o /found -D grep.pattern=ERROR --detach");
   }
-  arguments.Text("-o,--output", &options->output, "directory for the output; must not exist");
+  arguments.Text("-o,--output", &options->output,
+                 verb == "local run"
+                     ? "local directory for the output; must not exist"
+                     : "directory for the output in the file system; must not exist; the first slash may be left out");
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
                     "reduce tasks; 0: the maps write the output (default 1, or 0 for a job without reduces)");
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
@@ -303,7 +307,8 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   if (verb == "run") {
     arguments.Example("grep /words -o /found -D grep.pattern=ERROR --after 12");
     arguments.List("--after", &options->after,
-                   "start when these jobs have succeeded: JOB[,JOB...]; the input is looked at then");
+                   "start when these jobs, at most " + std::to_string(kMostAfter) +
+                       ", have succeeded: JOB[,JOB...]; the input is looked at then");
     arguments.Flag("--even-if-failed", &options->even_if_failed,
                    "with --after: start when these jobs have ended in any way");
     arguments.Flag("--hold", &options->hold, "start only once `millrace job release` says so");

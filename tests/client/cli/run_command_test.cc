@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "client/cli/commands.h"
 #include "client/cli/find.h"
@@ -35,6 +36,30 @@ TEST(ParseRunOptionsTest, ReadsWhatIsGiven) {
   EXPECT_EQ(options.reducers, 7);
   EXPECT_EQ(options.parameters, (Words{"x=[1,2]", "y=-1"}));
   EXPECT_TRUE(options.detach);
+}
+
+// docs/use/terminal.md says it of all options without a value.
+TEST(ParseRunOptionsTest, AFlagTakesYesAndNo) {
+  const auto held = [](const std::string& flag) -> std::optional<bool> {
+    const ConsolePipe console;
+    RunOptions options;
+    if (ParseRunOptions(console.Make(), {"wc", "/a", "-o", "/o", flag}, "run", &options)) return std::nullopt;
+    return options.hold;
+  };
+  for (const char* yes : {"", "=yes", "=true", "=on", "=1"}) EXPECT_EQ(held(std::string("--hold") + yes), true) << yes;
+  for (const char* no : {"=no", "=false", "=off", "=0"}) EXPECT_EQ(held(std::string("--hold") + no), false) << no;
+  EXPECT_EQ(held("--hold=maybe"), std::nullopt);
+}
+
+TEST(ParseRunOptionsTest, HelpNamesTheLimitsOfOptions) {
+  const ConsolePipe console;
+  RunOptions options;
+  EXPECT_EQ(ParseRunOptions(console.Make(), {"--help"}, "run", &options), kDone);
+  std::string help;  // with one space between words
+  std::istringstream words(console.out());
+  for (std::string word; words >> word;) help += word + ' ';
+  EXPECT_NE(help.find("at most 100"), std::string::npos) << help;
+  EXPECT_NE(help.find("slash"), std::string::npos) << help;
 }
 
 TEST(ParseRunOptionsTest, WrongUsageIsOneLine) {
