@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <climits>
 #include <cstdlib>
@@ -39,6 +40,10 @@ std::vector<std::string> MasterSettings(const ClusterOptions& options, const std
   settings.insert(settings.end(), options.master_settings.begin(), options.master_settings.end());
   return settings;
 }
+
+// The first parts of the names of options that only the master has, or only workers.
+constexpr std::array<std::string_view, 5> kOfMaster = {"master", "dfs", "trace", "access", "audit"};
+constexpr std::array<std::string_view, 3> kOfWorker = {"worker", "task", "spot"};
 
 sigset_t Handled() {
   sigset_t set;
@@ -70,15 +75,26 @@ Status CheckLoopback() {
 }  // namespace
 
 Status SortSetting(const std::string& setting, ClusterOptions* options) {
-  const std::string key = setting.substr(0, setting.find_first_of(".="));
-  if (setting.find('=') == std::string::npos) return Invalid("--set " + Quote(setting) + " is not NAME=VALUE");
-  if (key == "master" || key == "dfs") {
-    options->master_settings.push_back(setting);
-  } else if (key == "worker" || key == "task") {
-    options->worker_settings.push_back(setting);
-  } else {
-    return Invalid("--set " + Quote(setting) + ": names begin with master, dfs, worker or task");
+  const std::size_t equals = setting.find('=');
+  const std::string name = setting.substr(0, equals), part = name.substr(0, name.find('.'));
+  const std::string what = "--set " + Quote(setting);
+  if (equals == std::string::npos) return Invalid(what + " is not NAME=VALUE");
+  if (part == "tls") return Invalid(what + ": a cluster of this machine has no TLS; nobody but you reaches it");
+  if (name == "log.file") return Invalid(what + ": the logs lie in the directory of --keep, a file for each daemon");
+  const bool both = part == "log";
+  const bool any_port = setting.ends_with("=0") || setting.ends_with(":0");
+  // All daemons are on one machine, so that a port can be the master's alone.
+  const bool listens = name == "metrics.listen" || name == "health.listen";
+  const bool masters = std::ranges::find(kOfMaster, std::string_view(part)) != kOfMaster.end();
+  const bool workers = std::ranges::find(kOfWorker, std::string_view(part)) != kOfWorker.end();
+  if (!both && !listens && !masters && !workers) {
+    return Invalid(what + ": names begin with " +
+                   Joined(std::vector<std::string>(kOfMaster.begin(), kOfMaster.end()), ", ") + " (the master's), " +
+                   Joined(std::vector<std::string>(kOfWorker.begin(), kOfWorker.end()), ", ") +
+                   " (the workers'), log, metrics or health; options of jobs are given with -D");
   }
+  if (both || listens || masters) options->master_settings.push_back(setting);
+  if (both || (listens && any_port) || workers) options->worker_settings.push_back(setting);
   return Status::Ok();
 }
 

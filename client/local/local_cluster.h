@@ -27,8 +27,9 @@ struct ClusterOptions {
   std::string if_killed;  // with `keep`: a directory that is removed if this process is killed; empty: none
 };
 
-// Adds "key=value" to the master's or the workers' settings, by the key's first part. Returns kInvalid if the key is
-// neither a master's nor a worker's.
+// Adds "key=value" to the master's or the workers' settings, or to both, by the key. A port (metrics.listen,
+// health.listen) is the master's alone, unless it is 0. Returns kInvalid, with the reason, for keys of TLS, log.file,
+// and those that neither has.
 [[nodiscard]] Status SortSetting(const std::string& setting, ClusterOptions* options);
 
 // Returns the settings for worker n, some of which depend on the machine.

@@ -252,8 +252,10 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
   arguments.Integer("--datacenters", &cluster.datacenters, 1, 1000,
                     "datacenters over which the racks are spread (default 1)");
   arguments.Text("--scheduler", &cluster.scheduler, "the scheduler (default fifo)");
-  arguments.List("--set", &settings,
-                 "an option of the daemons, NAME=VALUE: master.* and dfs.*, worker.* and task.*; may be repeated");
+  arguments.List(
+      "--set", &settings,
+      "an option of the daemons, NAME=VALUE, such as dfs.replication=2, task.memory=1G, metrics.listen=9100 (the "
+      "master's alone) or trace.collector=URL; may be repeated");
   arguments.Text("--keep", &cluster.keep, "an empty or new directory for logs and data, which is kept");
   if (const std::optional<int> status =
           arguments.Parse({args.begin(), args.begin() + static_cast<std::ptrdiff_t>(end)}, invocation.console, 0, 0)) {

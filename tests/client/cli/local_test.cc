@@ -40,6 +40,32 @@ TEST(LocalOptionsTest, OptionsEndAtTheCommand) {
   EXPECT_EQ(run.command, (Words{"wc", "in", "-o", "out"}));
 }
 
+TEST(LocalOptionsTest, ASettingGoesToThoseWhoHaveIt) {
+  struct Case {
+    const char* setting;
+    bool master, workers;
+  };
+  for (const auto& [setting, master, workers] :
+       {Case{"dfs.replication=1", true, false}, Case{"trace.collector=http://localhost:4318", true, false},
+        Case{"audit.reads=yes", true, false}, Case{"access.file=/a", true, false}, Case{"worker.cores=2", false, true},
+        Case{"spot.notice=off", false, true}, Case{"log.format=json", true, true},
+        Case{"metrics.listen=9100", true, false}, Case{"metrics.listen=127.0.0.1:9100", true, false},
+        Case{"metrics.listen=0", true, true}, Case{"health.listen=127.0.0.1:0", true, true}}) {
+    ClusterOptions options;
+    EXPECT_TRUE(SortSetting(setting, &options).ok()) << setting;
+    EXPECT_EQ(options.master_settings, master ? Words{setting} : Words()) << setting;
+    EXPECT_EQ(options.worker_settings, workers ? Words{setting} : Words()) << setting;
+  }
+  for (const auto& [setting, why] : {std::pair("tls.ca=/a", "has no TLS"), std::pair("log.file=/a", "--keep"),
+                                     std::pair("job.pack=0", "-D"), std::pair("metrics=1", "names begin with")}) {
+    ClusterOptions options;
+    const Status refused = SortSetting(setting, &options);
+    EXPECT_EQ(refused.code(), StatusCode::kInvalid) << setting;
+    EXPECT_NE(refused.message().find(why), std::string::npos) << refused.message();
+    EXPECT_TRUE(options.master_settings.empty() && options.worker_settings.empty());
+  }
+}
+
 TEST(LocalOptionsTest, WrongUsage) {
   for (const Words& words :
        {Words{}, Words{"--"}, Words{"sh"}, Words{"--workers", "0", "--", "sh"}, Words{"--workers"},
