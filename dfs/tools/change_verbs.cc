@@ -40,6 +40,7 @@ int RunMv(const Args& args, const FsContext& context) {
   }
   return WithClient(context, "mv", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
+    MILLRACE_TRY(CheckNotTrash(to));
     MILLRACE_TRY(CheckParent(client, to));
     MILLRACE_ASSIGN(const std::vector<std::string> all, ExpandPatterns(client, sources));
     if (all.size() > 1 || target.ends_with('/')) {

@@ -51,6 +51,7 @@ struct CopyOptions {
 
 Status Copy(DfsClient& client, const Args& sources, const std::string& target, const CopyOptions& options) {
   MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
+  MILLRACE_TRY(CheckNotTrash(to));
   MILLRACE_ASSIGN(const std::vector<std::string> all, ExpandPatterns(client, sources));
   const Result<FileStatus> there = client.Stat(to);
   if (!there.ok() && there.status().code() != StatusCode::kNotFound) return there.status();

@@ -167,6 +167,7 @@ class Copier {
 Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
                                      const std::string& target) {
   MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
+  MILLRACE_TRY(CheckNotTrash(to));
   const Result<FileStatus> found = client.Stat(to);
   if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
   const bool directory = found.ok() && found->directory;

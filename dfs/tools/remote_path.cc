@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "dfs/client/match_files.h"
 #include "dfs/wire/path.h"
+#include "dfs/wire/trash.h"
 
 namespace millrace::dfs {
 namespace {
@@ -36,6 +37,13 @@ std::string JoinPath(std::string_view directory, std::string_view name) {
 std::string LastName(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   return std::string(path.substr(path.rfind('/') + 1));
+}
+
+Status CheckNotTrash(const std::string& canonical) {
+  if (!IsTrash(canonical)) return Status::Ok();
+  return Invalid(Quote(canonical) +
+                 ": nothing is put into the trash by hand; `millrace fs rm --trash` removes into it, and "
+                 "`millrace fs undelete` brings back what was removed");
 }
 
 Status CheckParent(DfsClient& client, const std::string& canonical) {

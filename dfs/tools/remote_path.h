@@ -20,6 +20,9 @@ namespace millrace::dfs {
 // error shall move or copy nothing away.
 [[nodiscard]] Status CheckParent(DfsClient& client, const std::string& canonical);
 
+// Returns kInvalid, with what to do instead, if the path is that of the trash or lies in it: nothing can be put there.
+[[nodiscard]] Status CheckNotTrash(const std::string& canonical);
+
 // Calls `visit` for everything below a directory, parents before their entries, or for a file itself. Returns the first
 // failure of `visit`, which ends the walk.
 [[nodiscard]] Status Walk(DfsClient& client, const std::string& path,

@@ -39,6 +39,23 @@ TEST_F(TrashVerbsTest, InAScriptRmRemovesAtOnceUnlessToldOtherwise) {
   Refuses(2, {"rm", "--trash", "--skip-trash", "/g"}, {"--trash", "--skip-trash"});
 }
 
+TEST_F(TrashVerbsTest, NothingIsPutIntoTheTrashByHand) {
+  tree_->MakeFile("/f", "data");
+  tree_->MakeFile("/g", "data");
+  MakeLocal("local", "data");
+  for (const bool there : {false, true}) {
+    for (const char* target : {"/.trash", "/.trash/", "/.trash/somebody/x"}) {
+      for (const auto& args : {std::vector<std::string>{"mv", "/f", target},
+                               {"mv", "/f", "/g", target},
+                               {"cp", "/f", target},
+                               {"put", Local("local"), target}})
+        Refuses(1, args, {"fs rm --trash", "fs undelete"});
+    }
+    EXPECT_TRUE(tree_->Has("/f") && tree_->Has("/g"));
+    if (!there) tree_->MakeFile("/.trash/somebody/19700101T000000.000001Z/h", "data");
+  }
+}
+
 TEST_F(TrashVerbsTest, SkipTrashRemovesAtOnceAtATerminal) {
   tree_->MakeFile("/f", "data");
   out_is_terminal_ = true;
