@@ -113,10 +113,10 @@ void DeclareTask(OptionSet& options, WorkerConfig* config) {
                    "an attempt without progress for this long has failed, unless its job says otherwise; 0: never");
   options.Bytes("task.scratch_bytes", &config->task_scratch_bytes, 0, 0, kMost,
                 "an attempt with more than this in its scratch directory, the spills of its output included, has "
-                "failed; 0: no limit");
+                "failed; looked at once a second; 0: no limit");
   options.Bytes("task.stream_bytes", &config->task_stream_bytes, kGiB, 0, kMost,
-                "an attempt that has printed more than this to standard output or standard error has failed; 0: no "
-                "limit");
+                "an attempt that has printed more than this to standard output or standard error has failed; looked "
+                "at once a second; 0: no limit");
 }
 
 }  // namespace

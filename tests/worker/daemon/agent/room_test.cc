@@ -134,6 +134,28 @@ TEST_F(RoomTest, AnAttemptBeyondALimitFailsAndTheOthersGoOn) {
   EXPECT_FALSE(Exists(files_->Paths(keeps).scratch));
 }
 
+// docs/operate/operations.md says how often an attempt is looked at.
+TEST_F(RoomTest, LimitsAreLookedAtOnceASecond) {
+  config_.task_scratch_bytes = 4 * kMiB;
+  agent_ = nullptr;
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  Advance(2 * kj::SECONDS);
+  WriteScratch(map, 1);
+  std::size_t steps = 0;  // of a tenth of a second
+  WriteScratch(map, 5 * kMiB);
+  for (; steps < 30 && runner_.killed.empty(); ++steps) Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(map));
+  EXPECT_LE(steps, 12u) << "a second, and the time until the next look at the room";
+  const AttemptId next = LaunchMap(1);
+  WriteScratch(next, 5 * kMiB);
+  Advance(300 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(map)) << "the last look was just before";
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(map, next));
+}
+
 TEST_F(RoomTest, WhoWroteNothingIsNotToBlame) {
   (void)LaunchMap(0);
   room_ = 0;
