@@ -32,8 +32,11 @@ struct Picture {
     std::string problem;  // why the master did not tell of the job; empty: it did
   };
   std::optional<Opened> opened;  // the job whose tasks are shown
+  // Times by the clock of this machine.
+  Micros heard = 0;              // when the master said this; 0: it is of now
+  std::optional<Micros> awaits;  // since when an answer is awaited that takes longer than usual
   struct Lost {
-    Micros since = 0;  // by the clock of this machine
+    Micros since = 0;
     std::string why;
   };
   std::optional<Lost> lost;  // the master does not answer, and the rest is of the time before

@@ -321,6 +321,11 @@ std::string FirstNotice(const job::ClusterStatus& cluster) {
   return word + first->line + more;
 }
 
+// Returns how old the picture is, in whole seconds.
+std::string Age(const Picture& picture, Micros now) {
+  return FormatDuration(picture.heard == 0 ? 0 : std::max<Micros>(0, now - picture.heard) / kSecond * kSecond);
+}
+
 std::vector<Line> Top(const Picture& picture, std::size_t columns, Micros now) {
   std::vector<Line> lines{{Cut(Title(picture), columns), Style::kBold}};
   for (std::string& text : Wrap(InWords(picture.cluster), columns)) lines.push_back({std::move(text), Style::kPlain});
@@ -330,13 +335,19 @@ std::vector<Line> Top(const Picture& picture, std::size_t columns, Micros now) {
                               FormatDuration(std::max<Micros>(0, now - picture.lost->since) / kSecond * kSecond) +
                               "; below is what it said last. It is asked again and again: " + picture.lost->why;
     for (std::string& text : Wrap(since, columns)) lines.push_back({std::move(text), Style::kReverse});
+  } else if (picture.awaits) {
+    const std::string late = "The master has not answered for " +
+                             FormatDuration(std::max<Micros>(0, now - *picture.awaits) / kSecond * kSecond) +
+                             "; below is what it said " + Age(picture, now) + " ago";
+    for (std::string& text : Wrap(late, columns)) lines.push_back({std::move(text), Style::kReverse});
   } else if (const std::string notice = FirstNotice(picture.cluster); !notice.empty()) {
     lines.push_back({Cut(notice, columns), Style::kBold});
   }
   return lines;
 }
 
-std::string Tabs(const Picture& picture, const State& state) {
+// The age is told on a line that is short, since the title may be cut.
+std::string Tabs(const Picture& picture, const State& state, Micros now) {
   const auto tab = [&state](View view, const std::string& name) {
     return state.view == view ? "[" + name + "]" : " " + name + " ";
   };
@@ -344,7 +355,8 @@ std::string Tabs(const Picture& picture, const State& state) {
   return tab(View::kJobs, "j jobs " + std::to_string(picture.jobs.size())) + " " +
          tab(View::kPools, "p " + noun + "s " + std::to_string(picture.scheduler.groups.size())) + " " +
          tab(View::kNodes, "n nodes " + std::to_string(picture.cluster.live)) +
-         (state.view == View::kTasks && state.opened ? " [" + ToText(*state.opened) + "]" : "") + "  h help  q quit";
+         (state.view == View::kTasks && state.opened ? " [" + ToText(*state.opened) + "]" : "") + "  h help  q quit" +
+         (picture.heard != 0 && now - picture.heard >= kSecond ? "  " + Age(picture, now) + " old" : "");
 }
 
 std::vector<std::string> JobHead(const Picture& picture, std::size_t columns) {
@@ -455,7 +467,7 @@ std::size_t ColumnsOf(View view) {
 std::vector<Line> Draw(const Picture& picture, const State& state, Size size, Micros now) {
   std::vector<Line> lines = Top(picture, size.columns, now);
   const Style body_style = picture.lost ? Style::kDim : Style::kPlain;
-  lines.push_back({Cut(Tabs(picture, state), size.columns), Style::kPlain});
+  lines.push_back({Cut(Tabs(picture, state, now), size.columns), Style::kPlain});
   if (state.help) {
     for (const char* text : kHelp) lines.push_back({Cut(text, size.columns), Style::kPlain});
   } else {

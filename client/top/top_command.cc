@@ -27,7 +27,8 @@ using cli::Invocation;
 
 constexpr Micros kPatience = 5 * kSecond;  // after which a master that does not answer counts as lost
 constexpr int kEscapeMillis = 50;          // an ESC that stands alone for so long is the key Escape
-constexpr int kTickMillis = 1000;          // the time for which the master is lost goes on
+constexpr int kTickMillis = 500;           // ages, and the time for which the master is lost, go on
+constexpr Micros kUsual = kSecond;  // an answer that takes longer than this, and than twice the last one, is late
 constexpr std::size_t kNarrowest = 20, kWidest = 1000;
 
 // Returns the width for a script: that of COLUMNS, or 80.
@@ -53,6 +54,7 @@ class Session {
   [[nodiscard]] Status Run() {
     MILLRACE_TRY(terminal_.Enter());
     while (!state_.quit) {
+      Await();
       MILLRACE_TRY(Show());
       MILLRACE_TRY(Step());
     }
@@ -67,6 +69,16 @@ class Session {
     if (!known_ && !picture_.lost) return terminal_.Write("\x1b[H\x1b[2JThe master is being asked.");
     const Size size = terminal_.size();
     return terminal_.Write(Paint(Draw(picture_, state_, size, SystemClock().Now()), size));
+  }
+
+  // Notes how long the answer that is under way takes already.
+  void Await() {
+    const Micros now = SystemClock().Now();
+    const bool asks = watch_.asking();
+    if (!asks) asked_ = 0;
+    if (asks && asked_ == 0) asked_ = now;
+    const bool late = asks && now - asked_ >= std::max(kUsual, 2 * took_);
+    picture_.awaits = late ? std::optional(asked_) : std::nullopt;
   }
 
   Status Step() {
@@ -102,7 +114,9 @@ class Session {
 
   void Take(std::optional<Result<Picture>> news) {
     if (!news) return;
+    const Micros asked = std::exchange(asked_, 0);
     if (news->ok()) {
+      took_ = asked == 0 ? 0 : SystemClock().Now() - asked;
       // What is not asked for now is kept, so that another view has something to show at once.
       Picture picture = **std::move(news);
       if (!picture.nodes_known && picture_.nodes_known) {
@@ -110,9 +124,9 @@ class Session {
         picture.nodes_known = true;
       }
       if (picture.opened && state_.opened != picture.opened->status.job) picture.opened.reset();
+      picture.heard = heard_ = SystemClock().Now();
       picture_ = std::move(picture);
       known_ = true;
-      heard_ = SystemClock().Now();
     } else {
       if (!picture_.lost) picture_.lost = Picture::Lost{heard_ == 0 ? SystemClock().Now() : heard_, {}};
       picture_.lost->why = news->status().message();
@@ -137,6 +151,8 @@ class Session {
   Picture picture_;
   bool known_ = false;  // a picture has come
   Micros heard_ = 0;    // when the last one came
+  Micros asked_ = 0;    // when the answer that is under way was seen to be; 0: none is
+  Micros took_ = 0;     // about how long the last answer took
   State state_;
   int signal_ = 0;
 };

@@ -133,6 +133,19 @@ TEST(TopScreenTest, JobsThatAreHeldAreCountedApart) {
   EXPECT_THAT(lines, Contains(AllOf(StartsWith("8 "), HasSubstr(" held "))));
 }
 
+TEST(TopScreenTest, HowOldThePictureIsAndThatTheMasterIsLate) {
+  Picture picture = Small();
+  EXPECT_THAT(Texts(Draw(picture, {}, {80, 24}, kNow)), Not(Contains(HasSubstr(" old"))));
+  picture.heard = kNow - 900 * kMillisecond;
+  EXPECT_THAT(Texts(Draw(picture, {}, {80, 24}, kNow)), Not(Contains(HasSubstr(" old")))) << "it is of now";
+  picture.heard = kNow - 3500 * kMillisecond;
+  EXPECT_THAT(Texts(Draw(picture, {}, {80, 24}, kNow)), Contains(HasSubstr("q quit  3 s old")));
+  EXPECT_THAT(Texts(Draw(picture, {}, {80, 24}, kNow)), Not(Contains(HasSubstr("answered"))));
+  picture.awaits = kNow - 1200 * kMillisecond;
+  EXPECT_THAT(Draw(picture, {}, {80, 24}, kNow),
+              Contains(Line{"The master has not answered for 1 s; below is what it said 3 s ago", Style::kReverse}));
+}
+
 TEST(TopScreenTest, PoolsNodesAndTheTasksOfAJob) {
   State state;
   state.view = View::kPools;
