@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/ids/counted.h"
 #include "base/ids/ids.h"
 #include "base/kv/spare_log.h"
 #include "base/text.h"
@@ -46,7 +45,8 @@ JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOpt
       store_(store),
       engine_({.make_policy = sched::SchedulerMaker(options.background)}, FirstPolicy(options)),
       history_jobs_(options.history_jobs),
-      log_(std::move(log)),
+      log_(log),
+      numbers_(options.history_jobs, std::move(log)),
       journal_(store),
       principal_of_(std::move(options.principal_of)),
       may_start_(std::move(options.may_start)),
@@ -57,15 +57,9 @@ JobTracker::~JobTracker() = default;
 // ---- reading back ----
 
 Status JobTracker::Load(const NodeTable& nodes) {
-  MILLRACE_TRY(job_numbers_.Load(store_));
   MILLRACE_TRY(journal_.Load());
-  MILLRACE_TRY(lost_.Load(store_));
   MILLRACE_TRY(jobs_.Load(store_));
-  const std::vector<JobId> all = jobs_.After(JobId{0}, std::numeric_limits<std::size_t>::max(), false);
-  unsure_from_ =
-      std::max<std::uint64_t>(all.empty() ? 1 : std::uint64_t{all.back().value} + 1, job_numbers_.UnsureFrom());
-  loaded_next_ = job_numbers_.next();
-  MILLRACE_TRY(LoadForgotten(all));
+  MILLRACE_TRY(numbers_.Load(store_, jobs_));
   MILLRACE_TRY(LoadHistory());
   std::set<JobId> begun;  // that the engine knew
   for (const JobId job : jobs_.live()) {
@@ -83,18 +77,6 @@ Status JobTracker::Load(const NodeTable& nodes) {
     const std::vector<MapSplits>& splits = jobs_.At(job).splits;
     places_.Watch(job, splits, files_.blocks());
     for (std::uint32_t map = 0; map < splits.size(); ++map) places_.Doubt({job, TaskKind::kMap, map});
-  }
-  return Status::Ok();
-}
-
-// A database of an earlier release does not tell what was forgotten; that is taken from the jobs that it has.
-Status JobTracker::LoadForgotten(const std::vector<JobId>& jobs) {
-  MILLRACE_ASSIGN(const std::optional<std::string> stored, store_.Get(kForgottenKey));
-  keeps_forgotten_ = stored.has_value();
-  if (stored) {
-    MILLRACE_ASSIGN(forgotten_, DecodeForgotten(*stored));
-  } else if (!jobs.empty() && jobs.front().value > 1) {
-    forgotten_ = {JobId{jobs.front().value - 1}, jobs_.At(jobs.front()).record.submitted};
   }
   return Status::Ok();
 }
@@ -161,8 +143,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Prin
   if (!record.waits) {
     MILLRACE_ASSIGN(maps, PlanAndMakeOutput(request, who, step));
   }
-  const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
-  if (!std::exchange(keeps_forgotten_, true)) step->batch.Put(kForgottenKey, EncodeForgotten(forgotten_));
+  const JobId id = numbers_.Next(&step->batch);
   record.id = id;
   record.hold = request.held ? Hold::kOwner : Hold::kNone;
   record.request = std::move(request);
@@ -202,7 +183,7 @@ Result<std::vector<JobId>> JobTracker::CheckAfter(const JobRequest& request) con
   for (const JobId id : request.after) {
     const std::string what = "submit a job: it is to run after " + ToText(id) + ", ";
     const TrackedJob* const other = jobs_.Find(id);
-    if (other == nullptr) return Missing(id).Within("submit a job: the job to run after");
+    if (other == nullptr) return numbers_.Missing(id).Within("submit a job: the job to run after");
     const std::optional<JobOutcomeRecord>& end = other->record.outcome;
     if (!end) waits_for.insert(id);
     if (end && end->outcome != sched::JobOutcome::kSucceeded && !request.even_if_failed)
@@ -418,25 +399,11 @@ std::size_t JobTracker::ForgetPrograms(Step* step) {
 // ---- jobs that are lost with a later state of the database ----
 
 void JobTracker::OpenGap(DoubtCause cause, Micros known, Step* step) {
-  const std::uint64_t next = job_numbers_.next();
-  NumberGap gap{next, NumberAfterGap(next, known, step->now), cause, known, step->now};
-  // The numbers from unsure_from_ on were reserved when the database was as it was loaded, and may have been given
-  // then. Those from loaded_next_ on were given by this master.
-  if (next == loaded_next_) {
-    gap.first = unsure_from_;
-  } else if (unsure_from_ < loaded_next_) {
-    lost_.Open({unsure_from_, loaded_next_, cause, known, step->now}, &step->batch);
-  }
-  unsure_from_ = loaded_next_;
-  log_->warn("numbers of jobs go on with {}: those from {} on may have been given to jobs that the database lost",
-             gap.end, gap.first);
-  job_numbers_.SkipTo(gap.end, &step->batch);
-  lost_.Open(gap, &step->batch);
+  numbers_.OpenGap(cause, known, step->now, &step->batch);
 }
 
 void JobTracker::NoteSubmission(const SubmittedJob& job, Step* step) {
-  if (jobs_.Find(job.job) != nullptr) return;
-  lost_.Note(job.job, "the audit log has its submission, at " + job.time, job.name, job.user, step->now, &step->batch);
+  if (jobs_.Find(job.job) == nullptr) numbers_.NoteSubmission(job, step->now, &step->batch);
 }
 
 void JobTracker::NoteLostJobs(const NodeRecord& node, const Claims& claims, Step* step) {
@@ -444,13 +411,9 @@ void JobTracker::NoteLostJobs(const NodeRecord& node, const Claims& claims, Step
     for (const AttemptId& attempt : *list) {
       const JobId job = attempt.task.job;
       if (jobs_.Find(job) != nullptr) continue;
-      // Nobody but a master that knew more can have given this number.
-      if (job.value >= job_numbers_.next() && lost_.GapOf(job) == nullptr) {
-        job_numbers_.SkipTo(std::max<std::uint64_t>(job_numbers_.next(), job.value), &step->batch);
-        OpenGap(DoubtCause::kSetBack, 0, step);
-      }
-      lost_.Note(job, "worker " + std::to_string(node.number.value) + ", " + node.facts.host + ", had attempts of it",
-                 "", "", step->now, &step->batch);
+      const std::string how =
+          "worker " + std::to_string(node.number.value) + ", " + node.facts.host + ", had attempts of it";
+      numbers_.NoteMet(job, how, step->now, &step->batch);
     }
   }
 }
@@ -1005,8 +968,7 @@ void JobTracker::ForgetOldJobs(Step* step) {
     step->batch.Remove(FailedMapsKey(job));
     const Status forgotten = journal_.Forget(job, step);
     if (!forgotten.ok()) log_->warn("{}: its journal stays: {}", ToText(job), forgotten.message());
-    forgotten_ = {std::max(forgotten_.last, job), std::max(forgotten_.until, jobs_.At(job).record.ended)};
-    step->batch.Put(kForgottenKey, EncodeForgotten(forgotten_));
+    numbers_.NoteForgotten(job, jobs_.At(job).record.ended, &step->batch);
     jobs_.Forget(job);
   }
 }
@@ -1016,7 +978,7 @@ void JobTracker::ForgetOldJobs(Step* step) {
 std::vector<JobId> JobTracker::JobsAfter(JobId after, std::size_t limit, bool live_only) const {
   std::vector<JobId> found = jobs_.After(after, limit, live_only);
   if (live_only) return found;
-  const std::vector<JobId> lost = lost_.After(after, limit);
+  const std::vector<JobId> lost = numbers_.lost().After(after, limit);
   const auto middle = static_cast<std::ptrdiff_t>(found.size());
   found.insert(found.end(), lost.begin(), lost.end());
   std::ranges::inplace_merge(found, found.begin() + middle);
@@ -1024,21 +986,9 @@ std::vector<JobId> JobTracker::JobsAfter(JobId after, std::size_t limit, bool li
   return found;
 }
 
-// A number up to that of the last forgotten job was given, unless a restart of the master passed over it.
-Status JobTracker::Missing(JobId job) const {
-  const bool passed = job.value < 1 || job > forgotten_.last;
-  if (passed || lost_.Find(job) != nullptr || lost_.GapOf(job) != nullptr) return lost_.Missing(job);
-  return NotFound(
-      ToText(job) +
-      ": if there was such a job, it is no longer remembered, nor how it ended: the master keeps the last " +
-      Counted(history_jobs_, "ended job") +
-      " (master.history_jobs); the master's log has a line for the end of each, and its audit log, if it "
-      "keeps one (audit.log), for each submission");
-}
-
 Result<const TrackedJob*> JobTracker::Get(JobId job) const {
   if (const TrackedJob* found = jobs_.Find(job)) return found;
-  return Missing(job);
+  return numbers_.Missing(job);
 }
 
 Result<TrackedJob*> JobTracker::GetLive(JobId job) {
@@ -1047,7 +997,7 @@ Result<TrackedJob*> JobTracker::GetLive(JobId job) {
 }
 
 Result<JobView> JobTracker::View(JobId id) const {
-  if (const JobRecord* lost = lost_.Find(id)) {
+  if (const JobRecord* lost = numbers_.lost().Find(id)) {
     JobView view;
     view.record = lost;
     view.state = JobState::kLost;

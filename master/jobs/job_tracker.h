@@ -8,6 +8,7 @@
 //   beliefs.h      the master's beliefs about attempts, when a worker registers
 //   job_table.h    the records of jobs
 //   input_places.h the maps whose inputs may have moved
+//   job_numbers.h  the numbers of jobs, and what is known of one without a record
 //   waiting_jobs.h the jobs that wait for others, which the engine does not know yet
 //   job_plan.h     the making of a job from a request
 //   job_views.h    the views of jobs for clients
@@ -37,6 +38,7 @@
 #include "master/cluster/node_table.h"
 #include "master/jobs/beliefs.h"
 #include "master/jobs/input_places.h"
+#include "master/jobs/job_numbers.h"
 #include "master/jobs/job_record.h"
 #include "master/jobs/job_table.h"
 #include "master/jobs/job_tallies.h"
@@ -46,7 +48,6 @@
 #include "master/jobs/orders.h"
 #include "master/jobs/output_moves.h"
 #include "master/jobs/pack_splits.h"
-#include "master/jobs/reserved_counter.h"
 #include "master/jobs/waiting_jobs.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy_view.h"
@@ -105,9 +106,9 @@ class JobTracker {
   // runs, if `who` may not read the executable or an input, or may not make the output directory.
   Result<JobId> Submit(JobRequest request, Step* step, const dfs::Principal& who = dfs::Everybody());
   // Returns the number of the next job.
-  [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }
+  [[nodiscard]] std::uint64_t next_number() const { return numbers_.next(); }
   // Reserves numbers of jobs; see ReservedCounter::Reserve.
-  [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return job_numbers_.Reserve(&step->batch); }
+  [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return numbers_.Reserve(&step->batch); }
   // Does what JobTable::FindToken does.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const { return jobs_.FindToken(token); }
   // Returns the ended jobs but the newest `kept`, from the oldest on.
@@ -234,7 +235,7 @@ class JobTracker {
   // These do what the calls of JobTable do.
   // Lost jobs are among those that do not live.
   [[nodiscard]] std::vector<JobId> JobsAfter(JobId after, std::size_t limit, bool live_only) const;
-  [[nodiscard]] const ForgottenJobs& forgotten() const { return forgotten_; }
+  [[nodiscard]] const ForgottenJobs& forgotten() const { return numbers_.forgotten(); }
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] const DecidingCost& deciding_cost() const { return deciding_cost_; }
@@ -264,8 +265,6 @@ class JobTracker {
 
  private:
   // These do what the calls of JobTable do, and say more of a job that may be lost.
-  // Returns why the job is not remembered: kNotFound.
-  [[nodiscard]] Status Missing(JobId job) const;
   [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
   [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
   // ---- submission ----
@@ -330,7 +329,6 @@ class JobTracker {
 
   // ---- replay ----
   Status LoadHistory();
-  Status LoadForgotten(const std::vector<JobId>& jobs);
   void ReplayEvent(const sched::Event& event, Micros time);
   // Returns events that rebuild the present nodes, with the blame that jobs have put on them.
   [[nodiscard]] std::vector<sched::Event> NodesAsEvents() const;
@@ -344,13 +342,9 @@ class JobTracker {
   sched::JobHistory history_;  // of programs, stored under "h/"
   sched::Forecaster forecaster_;
   std::uint64_t submissions_ = 0, scheduler_changes_ = 0;
-  ReservedCounter job_numbers_{"k", 16};
-  std::uint64_t unsure_from_ = 1, loaded_next_ = 1;  // numbers that Load cannot know to be unused: between these
-  ForgottenJobs forgotten_;
-  bool keeps_forgotten_ = false;    // the database has forgotten_
+  JobNumbers numbers_;
   std::set<AttemptId> over_quota_;  // of live jobs (NoteOverQuota)
   Journal journal_;
-  LostJobs lost_;
   JobTable jobs_;
   WaitingJobs waiting_;
   std::function<dfs::Principal(const std::string&)> principal_of_;
