@@ -127,6 +127,7 @@ CallRights::CallRights() {
       {"mayGo", kClient, Besides::kAdministrator},
       {"backUpCopied", kClient, Besides::kAdministrator},
       {"maintainNodes", kClient, Besides::kAdministrator},
+      {"changes", kClient},
   });
   table.Add<dfs::wire::NameService>({
       {"stat", kReaders, Besides::kPath},

@@ -53,6 +53,37 @@ interface Master extends(N.NameProvider) {
   maintainNodes @18 (nodes :List(UInt32), millis :UInt64, reason :Text, force :Bool) -> ();
   # Puts all of them or none into maintenance for this time (master/control/workers.h), or with no time ends it. Without `force` it
   # is refused if blocks would be on these nodes only. A master from before this call refuses it.
+  changes @19 (since :ChangeCursor, liveOnly :Bool) -> (changes :Changes);
+  # Returns what has changed since an earlier answer, whose `upTo` is `since`; everything if there was none. It costs what has
+  # changed and not what there is. With `liveOnly`, a job that has ended counts as one that is gone. A caller of a master from before
+  # this call asks for the lists.
+}
+
+# What a client was told up to. It gives back what it was given (master/control/change_index.h).
+struct ChangeCursor {
+  life @0 :UInt64;
+  version @1 :UInt64;
+  floor @2 :UInt64;
+}
+
+struct Changes {
+  upTo @0 :ChangeCursor;
+  anew @1 :Bool;               # what the caller knows from earlier answers is to be forgotten before this is applied
+  more @2 :Bool;               # there is more to tell, which is to be asked for at once
+  now @3 :Int64;               # the master's time, in microseconds since the epoch
+  jobs @4 :List(JobStatus);    # those that have changed, as they are now
+  jobsGone @5 :List(UInt32);   # those that are not remembered any more
+  nodes @6 :List(NodeStatus);  # those that have changed in more than the time since the last heartbeat
+  nodesGone @7 :List(UInt32);
+  waits @8 :List(JobWaits);    # what is told of a job replaces what was told of it before
+  scheduler @9 :SchedulerView; # absent: it has not changed. Its waits are in `waits`, and its time and cost here
+  cost @10 :SchedulerView.Cost;
+  waitsAt @11 :Int64;          # when the master last looked at the scheduler and the waits; 0: never
+
+  struct JobWaits {
+    job @0 :UInt32;
+    waits @1 :List(SchedulerView.Wait);  # none: it waits for nothing
+  }
 }
 
 enum GoState { unknown @0; lost @1; inUse @2; held @3; blocks @4; tasks @5; outputs @6; yes @7; doubt @8; }

@@ -434,6 +434,25 @@ Result<SchedulerView> JobClient::ShowScheduler() {
   return view;
 }
 
+Result<std::optional<Changes>> JobClient::AskChanges(const ChangeCursor& since, bool live_only) {
+  std::optional<Changes> changes;
+  MILLRACE_TRY(Ask("ask what has changed", [&](Master::Client master) {
+    auto call = master.changesRequest();
+    auto cursor = call.initSince();
+    cursor.setLife(since.life);
+    cursor.setVersion(since.version);
+    cursor.setFloor(since.floor);
+    call.setLiveOnly(live_only);
+    return call.send().then(
+        [&changes](capnp::Response<Master::ChangesResults>&& answer) { changes = Read(answer.getChanges()); },
+        [&changes](kj::Exception&& e) {
+          if (!rpc::IsUnknownCall(e)) kj::throwFatalException(kj::mv(e));
+          changes.reset();
+        });
+  }));
+  return changes;
+}
+
 Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(JobId job) {
   return ExplainWaits(std::vector<JobId>{job});
 }

@@ -79,6 +79,9 @@ class JobClient {
   // Sets the scheduler; the change is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
+  // Returns what has changed since an earlier answer, as much as an answer holds, or the beginning of everything; with
+  // `live_only`, a job that has ended is told as gone. Nothing if the master is too old to know it.
+  Result<std::optional<Changes>> AskChanges(const ChangeCursor& since, bool live_only);
   // Makes the master forget its records of how programs behaved in jobs; the change is on disk when this returns.
   // Returns the number of records.
   Result<std::uint32_t> ForgetPrograms();

@@ -206,6 +206,30 @@ struct SchedulerView {
                 more_waits = 0;  // the number of further ones, which the master did not list
 };
 
+// What a caller was told up to, as the master gave it.
+struct ChangeCursor {
+  std::uint64_t life = 0, version = 0, floor = 0;
+};
+
+// What has changed since an earlier answer, as Changes in master.capnp says.
+struct Changes {
+  ChangeCursor up_to;
+  bool anew = false, more = false;
+  Micros now = 0;
+  std::vector<JobStatus> jobs;
+  std::vector<JobId> jobs_gone;
+  std::vector<Node> nodes;
+  std::vector<NodeId> nodes_gone;
+  struct JobWaits {
+    JobId job;
+    std::vector<SchedulerView::Wait> waits;
+  };
+  std::vector<JobWaits> waits;
+  std::optional<SchedulerView> scheduler;  // without waits and cost
+  SchedulerView::Cost cost;
+  Micros waits_at = 0;
+};
+
 // When a job will probably start, or end.
 struct ForetoldTime {
   struct Interval {

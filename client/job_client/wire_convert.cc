@@ -249,6 +249,14 @@ CallerRights Read(master::wire::CallerRights::Reader in) {
   return out;
 }
 
+namespace {
+
+SchedulerView::Cost Read(master::wire::SchedulerView::Cost::Reader in) {
+  return {in.getDeciding(), in.getEvents(), static_cast<Micros>(in.getMasterCpu())};
+}
+
+}  // namespace
+
 SchedulerView Read(master::wire::SchedulerView::Reader in) {
   SchedulerView out;
   out.name = in.getName();
@@ -268,10 +276,30 @@ SchedulerView Read(master::wire::SchedulerView::Reader in) {
   for (const auto deadline : in.getDeadlines()) {
     out.deadlines.push_back({JobId{deadline.getJob()}, deadline.getAt(), deadline.getSlack()});
   }
-  out.cost = {in.getCost().getDeciding(), in.getCost().getEvents(), static_cast<Micros>(in.getCost().getMasterCpu())};
+  out.cost = Read(in.getCost());
   out.more_facts = in.getMoreFacts();
   out.more_groups = in.getMoreGroups();
   out.more_waits = in.getMoreWaits();
+  return out;
+}
+
+Changes Read(master::wire::Changes::Reader in) {
+  Changes out;
+  out.up_to = {in.getUpTo().getLife(), in.getUpTo().getVersion(), in.getUpTo().getFloor()};
+  out.anew = in.getAnew();
+  out.more = in.getMore();
+  out.now = in.getNow();
+  for (const auto job : in.getJobs()) out.jobs.push_back(FromWire(job));
+  for (const std::uint32_t job : in.getJobsGone()) out.jobs_gone.push_back(JobId{job});
+  for (const auto node : in.getNodes()) out.nodes.push_back(Read(node));
+  for (const std::uint32_t node : in.getNodesGone()) out.nodes_gone.push_back(NodeId{node});
+  for (const auto told : in.getWaits()) {
+    out.waits.push_back({JobId{told.getJob()}, {}});
+    for (const auto wait : told.getWaits()) out.waits.back().waits.push_back(Read(wait));
+  }
+  if (in.hasScheduler()) out.scheduler = Read(in.getScheduler());
+  out.cost = Read(in.getCost());
+  out.waits_at = in.getWaitsAt();
   return out;
 }
 

@@ -16,6 +16,7 @@ namespace millrace::job {
 [[nodiscard]] ClusterStatus Read(master::wire::ClusterStatus::Reader in);
 [[nodiscard]] CallerRights Read(master::wire::CallerRights::Reader in);
 [[nodiscard]] SchedulerView Read(master::wire::SchedulerView::Reader in);
+[[nodiscard]] Changes Read(master::wire::Changes::Reader in);
 [[nodiscard]] Foretold Read(master::wire::Foretold::Reader in);
 [[nodiscard]] Why Read(master::wire::Why::Reader in);
 [[nodiscard]] SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in);

@@ -160,7 +160,8 @@ class Session {
 int Once(const Invocation& invocation) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("top", files.status(), cli::kUnreachable);
-  const Result<Picture> picture = TakePicture(**files, invocation.master, {.nodes = true, .opened = {}});
+  job::Mirror mirror(true);
+  const Result<Picture> picture = TakePicture(**files, invocation.master, {.nodes = true, .opened = {}}, &mirror);
   if (!picture.ok()) return invocation.Fail("top", picture.status());
   console::Printer out(invocation.console);
   out << Whole(*picture, ColumnsFromEnvironment());

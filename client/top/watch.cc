@@ -50,18 +50,19 @@ Micros PauseAfter(Micros took, Micros delay) {
   return std::max(delay, std::min(took, kLongest) < kLongest / kTimes ? took * kTimes : kLongest);
 }
 
-Result<Picture> TakePicture(dfs::DfsClient& files, const std::string& master, const Wanted& wanted) {
+Result<Picture> TakePicture(dfs::DfsClient& files, const std::string& master, const Wanted& wanted,
+                            job::Mirror* mirror) {
   job::JobClient client(files);
   Picture picture;
   picture.master = master;
   MILLRACE_ASSIGN(picture.cluster, client.GetClusterStatus());
-  MILLRACE_ASSIGN(picture.jobs, client.List(true));
-  MILLRACE_ASSIGN(picture.scheduler, client.ShowScheduler());
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  MILLRACE_TRY(mirror->Refresh(client, std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
+  picture.jobs = mirror->LiveJobs();
+  picture.scheduler = mirror->Scheduler();
   if (!picture.jobs.empty()) picture.foretold = ForetoldBy(client);
-  if (wanted.nodes) {
-    MILLRACE_ASSIGN(picture.nodes, client.Nodes());
-    picture.nodes_known = true;
-  }
+  if (wanted.nodes) picture.nodes = mirror->Nodes();
+  picture.nodes_known = wanted.nodes;
   if (wanted.opened) {
     MILLRACE_ASSIGN(picture.opened, OpenJob(client, *wanted.opened));
   }
@@ -112,7 +113,7 @@ void Watch::Run() {
     const Wanted wanted = wanted_;
     lock.unlock();
     const auto begin = Steady::now();
-    Result<Picture> picture = TakePicture(files_, master_, wanted);
+    Result<Picture> picture = TakePicture(files_, master_, wanted, &mirror_);
     const Micros took = std::chrono::duration_cast<std::chrono::microseconds>(Steady::now() - begin).count();
     lock.lock();
     // A master that is away has no time to be spared, and its user waits for it.

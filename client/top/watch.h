@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "client/job_client/mirror.h"
 #include "client/top/picture.h"
 #include "dfs/client/dfs_client.h"
 
@@ -26,8 +27,10 @@ struct Wanted {
 // at most a twentieth of the master's time, however many jobs, nodes and tasks there are. At most a minute.
 [[nodiscard]] Micros PauseAfter(Micros took, Micros delay);
 
-// Asks for a picture. Blocks. If an answer fails since the master is away, returns its failure.
-[[nodiscard]] Result<Picture> TakePicture(dfs::DfsClient& files, const std::string& master, const Wanted& wanted);
+// Asks for a picture. `mirror` has live jobs only, and what it knows from earlier pictures is not asked for again.
+// Blocks. If an answer fails since the master is away, returns its failure.
+[[nodiscard]] Result<Picture> TakePicture(dfs::DfsClient& files, const std::string& master, const Wanted& wanted,
+                                          job::Mirror* mirror);
 
 class Watch {
  public:
@@ -57,7 +60,8 @@ class Watch {
   Wanted wanted_;  // under mutex_, as are those below
   bool soon_ = true, stop_ = false, asking_ = false;
   std::optional<Result<Picture>> news_;
-  std::jthread thread_;  // last, since it uses the rest
+  job::Mirror mirror_{true};  // of the thread
+  std::jthread thread_;       // last, since it uses the rest
 };
 
 }  // namespace millrace::top

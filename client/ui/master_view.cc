@@ -14,12 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Micros kNodesEvery = 5 * kSecond;
 constexpr Micros kJournalEvery = 5 * kSecond;  // of a live job that seems to stand still
 // The master plays the jobs forward to foretell, which takes longer the more tasks they have.
 constexpr Micros kForetellEvery = 5 * kSecond;
 constexpr std::size_t kTasksForetoldASecond = 500;
-constexpr std::size_t kMostEndedAtOnce = 100;  // jobs of which the end is asked for one by one
 constexpr std::size_t kMostKnownAttempts = 4;  // jobs
 constexpr std::size_t kMostDrawn = 200'000;    // attempts in the timeline
 constexpr std::size_t kMostDrawnJobs = 200;
@@ -45,12 +43,11 @@ Json MasterView::Source() const { return {{"journal", nullptr}}; }
 
 Result<std::shared_ptr<const Snapshot>> MasterView::Latest() {
   const std::lock_guard lock(mutex_);
-  const std::size_t live = failure_.ok() && snapshot_ ? snapshot_->live.size() : 0;
+  const std::size_t live = failure_.ok() && snapshot_ && !mirror_.follows() ? snapshot_->live.size() : 0;
   const Micros pause = std::max(kPollEvery, static_cast<Micros>(live) * kPollEveryPerJob);
   if (!refreshed_ || now_() - *refreshed_ >= pause) {
     failure_ = Refresh();
     refreshed_ = now_();
-    if (!failure_.ok()) jobs_known_ = false;  // another master may come, which knows others
   }
   MILLRACE_TRY(failure_);
   return snapshot_;
@@ -59,21 +56,16 @@ Result<std::shared_ptr<const Snapshot>> MasterView::Latest() {
 Status MasterView::Refresh() {
   auto next = std::make_shared<Snapshot>();
   MILLRACE_ASSIGN(const cli::ClusterReport report, cli::AskForCluster(files_));
-  MILLRACE_ASSIGN(const job::SchedulerView view, client().ShowScheduler());
-  MILLRACE_TRY(RefreshJobs(&next->live));
-  if (!snapshot_ || !nodes_refreshed_ || now_() - *nodes_refreshed_ >= kNodesEvery) {
-    MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client().Nodes());
-    next->nodes = ArrayOf(nodes, cli::NodeDocument);
-    for (const job::Node& node : nodes) next->node_list[node.node] = node;
-    nodes_refreshed_ = now_();
-  } else {
-    next->nodes = snapshot_->nodes;
-    next->node_list = snapshot_->node_list;
-  }
+  MILLRACE_TRY(mirror_.Refresh(client(), now_()));
+  const std::vector<job::Node> nodes = mirror_.Nodes();
+  next->nodes = ArrayOf(nodes, cli::NodeDocument);
+  for (const job::Node& node : nodes) next->node_list[node.node] = node;
+  job::SchedulerView view = mirror_.Scheduler();
   next->cluster = console::Dump(cli::ClusterDocument(report));
   next->scheduler = console::Dump(cli::SchedulerDocument(view));
-  next->waits = view.waits;
   next->master_now = view.now;
+  next->waits = std::move(view.waits);
+  next->live = mirror_.LiveJobs();
   AskWhatIsForetold(next->live);
   next->foretold = foretold_;
   next->live_jobs = ArrayOf(next->live, [&](const JobStatus& job) { return next->DocumentOf(job); });
@@ -105,58 +97,17 @@ void MasterView::AskWhatIsForetold(const std::vector<JobStatus>& live) {
   foreteller_ = *std::move(thread);  // the one before has ended, but for its last step
 }
 
-// Only live jobs change. A job that is not live any more has ended, and one may begin and end between two polls.
-Status MasterView::RefreshJobs(std::vector<JobStatus>* live) {
-  if (!jobs_known_) {
-    MILLRACE_ASSIGN(const std::vector<JobStatus> all, client().List(false));
-    jobs_.clear();
-    for (const JobStatus& job : all) {
-      jobs_[job.job] = job;
-      if (!Ended(job.state)) live->push_back(job);
-    }
-    jobs_known_ = true;
-    return Status::Ok();
-  }
-  const JobId newest = jobs_.empty() ? JobId{} : jobs_.rbegin()->first;
-  MILLRACE_ASSIGN(*live, client().List(true));
-  MILLRACE_ASSIGN(const std::vector<JobStatus> fresh, client().List(false, newest));
-  std::map<JobId, bool> alive;
-  for (const JobStatus& job : *live) alive[job.job] = true;
-  std::vector<JobId> ended;
-  for (const auto& [id, job] : jobs_) {
-    if (!Ended(job.state) && !alive.contains(id)) ended.push_back(id);
-  }
-  if (ended.size() > kMostEndedAtOnce) {
-    jobs_known_ = false;
-    live->clear();
-    return RefreshJobs(live);
-  }
-  for (const JobId id : ended) {
-    const Result<JobStatus> status = client().GetStatus(id);
-    if (status.ok()) {
-      jobs_[id] = *status;
-    } else if (status.status().code() == StatusCode::kNotFound) {
-      jobs_.erase(id);
-    } else {
-      return status.status();
-    }
-  }
-  for (const JobStatus& job : fresh) jobs_[job.job] = job;
-  for (const JobStatus& job : *live) jobs_[job.job] = job;
-  return Status::Ok();
-}
-
 Result<std::vector<JobStatus>> MasterView::Jobs(const JobQuery& query) {
   MILLRACE_TRY(Latest().status());
   const std::lock_guard lock(mutex_);
-  return Select(jobs_, query);
+  return Select(mirror_.jobs(), query);
 }
 
 Result<JobStatus> MasterView::Job(JobId job) {
   MILLRACE_TRY(Latest().status());
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = jobs_.find(job); found != jobs_.end()) return found->second;
+    if (const auto found = mirror_.jobs().find(job); found != mirror_.jobs().end()) return found->second;
   }
   return client().GetStatus(job);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// MasterView: what the master says, for all tabs of the page together. It asks for the state of the cluster at most
-// once a second, more rarely if more than some 300 jobs are live, and for nothing while nobody asks it. Each answer is
-// kept for the time that the next one costs the master. When jobs will probably start and end is asked for beside the
-// rest, since the master may take seconds to say it. Calls block. Thread rule: any thread.
+// MasterView: what the master says, for all tabs of the page together. It asks for what has changed at most once a
+// second, and for nothing while nobody asks it. A master that is too old to say what has changed is asked for all that
+// there is, more rarely if more than some 300 jobs are live. When jobs will probably start and end is asked for beside
+// the rest, since the master may take seconds to say it. Calls block. Thread rule: any thread.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "client/cli/documents.h"
 #include "client/job_client/job_client.h"
+#include "client/job_client/mirror.h"
 #include "client/ui/timeline.h"
 #include "client/ui/view.h"
 #include "dfs/client/dfs_client.h"
@@ -39,8 +40,8 @@ class MasterView : public View {
 
   [[nodiscard]] nlohmann::ordered_json Source() const override;
   [[nodiscard]] bool still() const override { return false; }
-  // Returns the state, at most kPollEvery old (or kPollEveryPerJob for each live job), or the failure of the last
-  // attempt, as old.
+  // Returns the state, at most kPollEvery old (of an old master, or kPollEveryPerJob for each live job), or the failure
+  // of the last attempt, as old.
   [[nodiscard]] Result<std::shared_ptr<const Snapshot>> Latest() override;
   [[nodiscard]] Result<std::vector<JobStatus>> Jobs(const JobQuery& query) override;
   [[nodiscard]] Result<JobStatus> Job(JobId job) override;
@@ -70,7 +71,6 @@ class MasterView : public View {
   };
 
   Status Refresh();
-  Status RefreshJobs(std::vector<JobStatus>* live);
   void AskWhatIsForetold(const std::vector<JobStatus>& live);
   Status FeedJob(const JobStatus& job);
   Status ReadJournal(JobId job);
@@ -82,9 +82,8 @@ class MasterView : public View {
   std::mutex mutex_;  // of the state
   std::shared_ptr<const Snapshot> snapshot_;
   Status failure_;  // of the last refresh
-  std::optional<Micros> refreshed_, nodes_refreshed_;
-  std::map<JobId, JobStatus> jobs_;  // all that the master remembers
-  bool jobs_known_ = false;
+  std::optional<Micros> refreshed_;
+  job::Mirror mirror_{false};
   std::vector<job::Foretold> foretold_;
   bool foretelling_ = false;  // it is being asked for
   std::optional<Micros> foretold_at_;

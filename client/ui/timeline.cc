@@ -125,6 +125,9 @@ struct Timeline::Taker {
   }
   void operator()(const sched::SchedulerSet&) const { Decide("somebody set it"); }
   void operator()(const sched::JobPrioritySet&) const { Decide("somebody set it"); }
+  void operator()(const sched::JobHeld& event) const {
+    Decide(event.held ? "none of its tasks starts until it is released" : "its tasks may start");
+  }
   template <class Other>
   void operator()(const Other&) const {}
 

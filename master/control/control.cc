@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/file.h"
@@ -88,7 +89,8 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
             if (status.ok() && !room_.Held()) workers_.MoveOutputs();
           },
           seams_.log),
-      steps_(clock_, seams_.timer, commits_, room_, files_, jobs_, watchers_, dispatcher_, tasks_, seams_.log),
+      steps_(clock_, seams_.timer, commits_, room_, files_, jobs_, watchers_, changes_, dispatcher_, tasks_,
+             seams_.log),
       age_(config_.doubt, files_, jobs_, steps_, commits_, room_, tasks_, seams_.log),
       backups_(config_.backup_age),
       watch_(config_.avoid_ailing, clock_, files_.blocks(), nodes_, jobs_, steps_, seams_.log),
@@ -149,6 +151,7 @@ Status Control::Load() {
     access_file_.Keep(&step.batch);
     commits_.CommitLazily(std::move(step.batch));
   }
+  MarkAllJobs();
   workers_.Start();
   open_files_.AwaitWriters(std::max(config_.startup_grace, config_.lease_grace));
   tasks_.add(Clockwork());
@@ -234,6 +237,12 @@ void Control::NoteMovedReplicas() {
   Step step = steps_.Begin();
   jobs_.NoteMovedReplicas(&step);
   if (!step.batch.empty()) steps_.FinishLazily(std::move(step));
+}
+
+void Control::MarkAllJobs() {
+  changes_.SetLife(age_.now().life);
+  for (const JobId job : jobs_.JobsAfter(JobId{0}, std::numeric_limits<std::size_t>::max(), false))
+    changes_.Mark({ChangeIndex::Kind::kJob, job.value});
 }
 
 // As JobService::submit: blocks may be on workers that have not reported yet, and changes need room on the disk.

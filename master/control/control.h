@@ -36,6 +36,7 @@
 #include "master/control/backup_watch.h"
 #include "master/control/block_tokens.h"
 #include "master/control/certificate_watch.h"
+#include "master/control/change_index.h"
 #include "master/control/cluster_record.h"
 #include "master/control/cluster_summary.h"
 #include "master/control/commit_gate.h"
@@ -121,6 +122,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] NodeTable& nodes() { return nodes_; }
   [[nodiscard]] JobTracker& jobs() { return jobs_; }
   [[nodiscard]] Watchers& watchers() { return watchers_; }
+  [[nodiscard]] ChangeIndex& changes() { return changes_; }
   [[nodiscard]] const BlockTokens& tokens() const { return tokens_; }
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
   [[nodiscard]] Steps& steps() { return steps_; }
@@ -149,6 +151,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void NoteMovedReplicas();
   void KeepCopies();
   [[nodiscard]] bool MayStartJobs() const;
+  void MarkAllJobs();
   void StartWaitingJobs();
   void taskFailed(kj::Exception&& exception) override;
 
@@ -167,6 +170,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   NodeTable nodes_;
   JobTracker jobs_;
   Watchers watchers_;
+  ChangeIndex changes_;
   BlockTokens tokens_;
   Dispatcher dispatcher_;
   Steps steps_;

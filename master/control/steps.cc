@@ -9,7 +9,8 @@
 namespace millrace::master {
 
 Steps::Steps(MasterClock& clock, kj::Timer& timer, CommitGate& commits, const DiskRoom& room, const FileSystem& files,
-             JobTracker& jobs, Watchers& watchers, Dispatcher& dispatcher, kj::TaskSet& tasks, Log log)
+             JobTracker& jobs, Watchers& watchers, ChangeIndex& changes, Dispatcher& dispatcher, kj::TaskSet& tasks,
+             Log log)
     : clock_(clock),
       timer_(timer),
       commits_(commits),
@@ -17,6 +18,7 @@ Steps::Steps(MasterClock& clock, kj::Timer& timer, CommitGate& commits, const Di
       files_(files),
       jobs_(jobs),
       watchers_(watchers),
+      changes_(changes),
       dispatcher_(dispatcher),
       tasks_(tasks),
       log_(std::move(log)) {}
@@ -24,7 +26,13 @@ Steps::Steps(MasterClock& clock, kj::Timer& timer, CommitGate& commits, const Di
 void Steps::Send(Step& step) {
   if (!room_.Held()) jobs_.Decide(&step);
   dispatcher_.Send(step);
+  const auto mark = [this](JobId job) {
+    const ChangeIndex::Thing thing{ChangeIndex::Kind::kJob, job.value};
+    jobs_.Remembers(job) ? changes_.Mark(thing) : changes_.Remove(thing);
+  };
+  for (const JobId job : step.ended) mark(job);
   for (const JobId job : step.changed) {
+    mark(job);
     if (step.ended.contains(job)) {
       watchers_.Ending(job);
     } else {

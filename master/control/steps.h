@@ -20,6 +20,7 @@
 
 #include "base/log.h"
 #include "master/cluster/file_system.h"
+#include "master/control/change_index.h"
 #include "master/control/commit_gate.h"
 #include "master/control/disk_room.h"
 #include "master/control/dispatcher.h"
@@ -33,7 +34,8 @@ class Steps {
  public:
   // Requires: all arguments and this outlive `tasks`.
   Steps(MasterClock& clock, kj::Timer& timer, CommitGate& commits, const DiskRoom& room, const FileSystem& files,
-        JobTracker& jobs, Watchers& watchers, Dispatcher& dispatcher, kj::TaskSet& tasks, Log log);
+        JobTracker& jobs, Watchers& watchers, ChangeIndex& changes, Dispatcher& dispatcher, kj::TaskSet& tasks,
+        Log log);
 
   // Returns the pointer to this that the capabilities of peers hold. A call that waits for the disk keeps its
   // capability alive, perhaps longer than the master exists. The pointer inside is null from Stop on.
@@ -87,6 +89,7 @@ class Steps {
   const FileSystem& files_;
   JobTracker& jobs_;
   Watchers& watchers_;
+  ChangeIndex& changes_;
   Dispatcher& dispatcher_;
   kj::TaskSet& tasks_;
   const Log log_;

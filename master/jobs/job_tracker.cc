@@ -150,6 +150,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Prin
   record.submitted = step->now;
   record.figures.reduces = record.request.reduces;
   TrackedJob& job = jobs_.Add(std::move(record));
+  step->changed.insert(id);
   if (job.record.waits) {
     waiting_.Add(job.record);
     step->batch.Put(JobKey(id), EncodeJob(job.record));
@@ -403,7 +404,9 @@ void JobTracker::OpenGap(DoubtCause cause, Micros known, Step* step) {
 }
 
 void JobTracker::NoteSubmission(const SubmittedJob& job, Step* step) {
-  if (jobs_.Find(job.job) == nullptr) numbers_.NoteSubmission(job, step->now, &step->batch);
+  if (jobs_.Find(job.job) != nullptr) return;
+  step->changed.insert(job.job);
+  numbers_.NoteSubmission(job, step->now, &step->batch);
 }
 
 void JobTracker::NoteLostJobs(const NodeRecord& node, const Claims& claims, Step* step) {
@@ -413,6 +416,7 @@ void JobTracker::NoteLostJobs(const NodeRecord& node, const Claims& claims, Step
       if (jobs_.Find(job) != nullptr) continue;
       const std::string how =
           "worker " + std::to_string(node.number.value) + ", " + node.facts.host + ", had attempts of it";
+      step->changed.insert(job);
       numbers_.NoteMet(job, how, step->now, &step->batch);
     }
   }
@@ -452,6 +456,7 @@ void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
     return NodeTakesTasks(node.number, node.TakesTasks(), step);
   LoseAttemptsOn(node.number, step);
   Apply(joined, JobId{0}, step);
+  ChangeAll(step);  // those whose outputs it had
   joined_[node.number] = joined;
   incarnations_[node.number] = node.facts.incarnation;
   NodeTakesTasks(node.number, node.TakesTasks(), step);
@@ -534,6 +539,7 @@ void JobTracker::NodeLost(NodeId node, bool died, Step* step) {
   joined_.erase(node);
   incarnations_.erase(node);
   Apply(sched::NodeLost{node, died}, JobId{0}, step);
+  ChangeAll(step);  // those whose outputs it had
 }
 
 void JobTracker::NodeTakesTasks(NodeId node, bool takes, Step* step) {
@@ -755,6 +761,7 @@ bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
   if (!applied) return false;
   ++deciding_cost_.events;
   journal_.Record(event, job, step);
+  if (job.value != 0) step->changed.insert(job);
   Carry(effects, step);
   return true;
 }
@@ -970,6 +977,7 @@ void JobTracker::ForgetOldJobs(Step* step) {
     if (!forgotten.ok()) log_->warn("{}: its journal stays: {}", ToText(job), forgotten.message());
     numbers_.NoteForgotten(job, jobs_.At(job).record.ended, &step->batch);
     jobs_.Forget(job);
+    step->changed.insert(job);
   }
 }
 

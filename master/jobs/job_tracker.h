@@ -214,6 +214,8 @@ class JobTracker {
   [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
 
   // ---- looking ----
+  // Returns whether View finds the job.
+  [[nodiscard]] bool Remembers(JobId job) const { return jobs_.Find(job) != nullptr || lost_.Find(job) != nullptr; }
   // Returns the view of the job for clients; kNotFound if the job is not remembered.
   [[nodiscard]] Result<JobView> View(JobId job) const;
   // Returns the record of the job; null if the job is not remembered. The record is valid until the next call that
@@ -311,6 +313,8 @@ class JobTracker {
   // Reports all map outputs of the job to the node, because it begins to run reduces of the job or may have missed
   // outputs.
   void AnnounceOutputs(JobId job, NodeId node, Step* step);
+  // Notes that the view of every live job may have changed.
+  void ChangeAll(Step* step) const { step->changed.insert(jobs_.live().begin(), jobs_.live().end()); }
   // Logs the nodes that are newly avoided since the last call, and those that are no longer avoided.
   void LogAvoidedNodes();
 

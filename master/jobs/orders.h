@@ -83,7 +83,7 @@ struct Step {
   std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;
   std::vector<OutputCopyOrder> output_copies;
   std::vector<ForgetOrder> forgets;
-  std::set<JobId> changed;  // jobs whose watchers are notified
+  std::set<JobId> changed;  // jobs whose views may have changed, those that are new or forgotten among them
   std::set<JobId> ended;    // jobs whose watchers are notified once the step is on disk
 };
 

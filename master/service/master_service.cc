@@ -15,9 +15,11 @@
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
 #include "master/service/after_commits.h"
+#include "master/service/change_feed.h"
 #include "master/service/job_service.h"
 #include "master/service/master_views.h"
 #include "master/service/name_service.h"
+#include "master/service/node_views.h"
 #include "master/service/service_support.h"
 #include "master/service/worker_service.h"
 #include "schedulers/cluster/cluster_state.h"
@@ -27,30 +29,6 @@ namespace {
 
 constexpr std::size_t kMostNodes = 2000;
 constexpr std::uint64_t kBytesOfRecords = std::uint64_t{256} << 10;  // that are removed from the database
-
-constexpr wire::GoState ToWire(Clearance clearance) {
-  switch (clearance) {
-    case Clearance::kUnknown:
-      return wire::GoState::UNKNOWN;
-    case Clearance::kLost:
-      return wire::GoState::LOST;
-    case Clearance::kInUse:
-      return wire::GoState::IN_USE;
-    case Clearance::kHeld:
-      return wire::GoState::HELD;
-    case Clearance::kBlocks:
-      return wire::GoState::BLOCKS;
-    case Clearance::kDoubt:
-      return wire::GoState::DOUBT;
-    case Clearance::kTasks:
-      return wire::GoState::TASKS;
-    case Clearance::kOutputs:
-      return wire::GoState::OUTPUTS;
-    case Clearance::kYes:
-      return wire::GoState::YES;
-  }
-  return wire::GoState::UNKNOWN;
-}
 
 // "nodes 1, 2", for the audit log.
 std::string NodesText(const std::vector<NodeId>& nodes) {
@@ -90,6 +68,8 @@ struct MasterParts {
   BackupWatch& backups;
   WorkerSessionParts sessions;
   SchedulerViewParts scheduler_view;
+  NodeViewParts node_view;
+  std::shared_ptr<ChangeFeed> changes;
   SummaryParts summary;
   Log log;
 };
@@ -178,7 +158,7 @@ class MasterServiceImpl : public wire::Master::Server {
         });
     auto out = context.getResults().initNodes(static_cast<unsigned>(count));
     auto node = begin;
-    for (unsigned i = 0; i < count; ++i, ++node) WriteNode(node->second, out[i]);
+    for (unsigned i = 0; i < count; ++i, ++node) WriteNode(master_.node_view, node->second, out[i]);
     context.getResults().setMore(node != all.end());
     return kj::READY_NOW;
   }
@@ -387,6 +367,14 @@ class MasterServiceImpl : public wire::Master::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> changes(ChangesContext context) override {
+    const auto params = context.getParams();
+    const auto since = params.getSince();
+    master_.changes->Answer({since.getLife(), since.getVersion(), since.getFloor()}, params.getLiveOnly(),
+                            context.getResults().initChanges());
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> explainWaits(ExplainWaitsContext context) override {
     WriteWaits(master_.jobs, master_.clock.Now(), context.getParams().getJobs(), context.getResults());
     return kj::READY_NOW;
@@ -397,7 +385,7 @@ class MasterServiceImpl : public wire::Master::Server {
     const NodeStand stand = master_.workers.StandOf(node);
     const Clearance clearance = ClearanceOf(stand);
     out.setNode(node.number.value);
-    out.setState(ToWire(clearance));
+    out.setState(GoStateOf(clearance));
     out.setBlocks(stand.blocks_left.value_or(0) + stand.writes);
     out.setDamaged(master_.files.blocks().DamagedAlone(node.number));
     out.setTasks(stand.tasks);
@@ -415,65 +403,6 @@ class MasterServiceImpl : public wire::Master::Server {
     });
     auto list = out.initLostFiles(static_cast<unsigned>(files.size()));
     for (unsigned i = 0; i < list.size(); ++i) list.set(i, ToData(files[i]));
-  }
-
-  void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
-    constexpr std::size_t kMostAvoiding = 8;
-    const sched::ClusterState& cluster = master_.jobs.cluster();
-    if (!cluster.Avoids(node)) return;
-    const auto& jobs = cluster.blames().at(node);
-    auto by = out.initAvoidedBy(static_cast<unsigned>(std::min(jobs.size(), kMostAvoiding)));
-    auto job = jobs.begin();
-    for (unsigned i = 0; i < by.size(); ++i, ++job) by.set(i, job->first.value);
-    const Micros left = std::max(cluster.AvoidedUntil(node) - master_.clock.Now(), kMillisecond);
-    out.setAvoidedMillis(static_cast<std::uint64_t>(left / kMillisecond));
-  }
-
-  void WriteNode(const NodeRecord& node, wire::NodeStatus::Builder out) {
-    out.setNode(node.number.value);
-    Write(node, out.initInfo());
-    out.setAlive(node.alive);
-    out.setDraining(node.draining);
-    if (node.maintenance && !node.Drains()) {
-      const Micros left = std::max<Micros>(kMillisecond, node.maintenance->until - master_.clock.Now());
-      out.setMaintenanceMillis(static_cast<std::uint64_t>(left / kMillisecond));
-      out.setReason(node.maintenance->reason);
-    } else {
-      out.setReason(node.drain_reason);
-    }
-    const NodeStand stand = master_.workers.StandOf(node);
-    const Clearance clearance = ClearanceOf(stand);
-    out.setMayGo(ToWire(clearance));
-    out.setDrained(clearance == Clearance::kYes);
-    if (node.alive && node.leaving) Write(*node.leaving, master_.clock.Awake(), out.initLeaving());
-    if (node.alive && node.Drains()) out.setOutputsLeft(stand.outputs);
-    out.setBlocksLeft(stand.blocks_left.value_or(node.space.blocks));
-    auto stats = out.initStats();
-    stats.setCapacity(node.space.capacity);
-    stats.setFree(node.space.free);
-    stats.setUsed(node.space.used);
-    stats.setBlocks(node.space.blocks);
-    stats.setTrashed(node.space.trashed);
-    if (node.pace.syncs > 0) {
-      auto disk = stats.initDisks(1)[0];
-      disk.setDisk(node.pace.disk);
-      disk.setSyncs(node.pace.syncs);
-      disk.setMedianMicros(static_cast<std::uint64_t>(node.pace.median));
-      disk.setWorstMicros(static_cast<std::uint64_t>(node.pace.worst));
-    }
-    if (node.alive && node.ailing) {
-      out.setAiling(node.ailing->diagnosis.reason);
-      out.setAilingMillis(static_cast<std::uint64_t>((master_.clock.Awake() - node.ailing->since) / kMillisecond));
-    }
-    const dfs::UnknownBlocks unknown = master_.files.blocks().UnknownOn(node.number);
-    out.setUnknownBlocks(unknown.count);
-    out.setUnknownHeld(unknown.held);
-    out.setAwaited(master_.workers.Awaits(node));
-    WriteAvoided(node.number, out);
-    const auto [maps, reduces] = master_.jobs.RunningOn(node.number);
-    out.setMapsRunning(maps);
-    out.setReducesRunning(reduces);
-    out.setLastHeartbeatMillisAgo(master_.workers.MillisSilent(node));
   }
 
   const MasterParts master_;
@@ -522,6 +451,8 @@ MasterParts MasterPartsOf(Control& control) {
           .sessions = sessions,
           .scheduler_view = {control.jobs(), control.clock(), control.scheduler(), control.scheduler_file(),
                              control.seams().meters},
+          .node_view = {control.clock(), control.files(), control.jobs(), control.workers()},
+          .changes = std::make_shared<ChangeFeed>(ChangeFeedPartsOf(control)),
           .summary = control.summary(),
           .log = control.seams().log};
 }

@@ -2,6 +2,7 @@
 #include "master/service/master_views.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -225,10 +226,15 @@ void Fill(const List& list, std::size_t size, Write write) {
 
 }  // namespace
 
-void WriteSchedulerView(const SchedulerViewParts& master, wire::SchedulerView::Builder out) {
+void WriteCost(const SchedulerViewParts& master, wire::SchedulerView::Cost::Builder out) {
+  out.setDeciding(static_cast<std::uint64_t>(master.jobs.deciding_cost().nanoseconds));
+  out.setEvents(master.jobs.deciding_cost().events);
+  if (master.meters.processor_time) out.setMasterCpu(static_cast<std::uint64_t>(master.meters.processor_time()));
+}
+
+void WritePolicy(const SchedulerViewParts& master, Micros now, sched::PolicyView view,
+                 wire::SchedulerView::Builder out) {
   const sched::ClusterState& cluster = master.jobs.cluster();
-  const Micros now = master.clock.Now();
-  sched::PolicyView view = master.jobs.ViewPolicy(now);
   AddSlots(cluster, &view);
   out.setName(master.scheduler.name());
   out.setFile(master.scheduler_file.name());
@@ -267,14 +273,33 @@ void WriteSchedulerView(const SchedulerViewParts& master, wire::SchedulerView::B
     out_deadlines[i].setSlack(deadline.slack);
   });
   out.setGroupNoun(view.group_noun);
-  out.setNow(now);
-  out.getCost().setDeciding(static_cast<std::uint64_t>(master.jobs.deciding_cost().nanoseconds));
-  out.getCost().setEvents(master.jobs.deciding_cost().events);
-  if (master.meters.processor_time)
-    out.getCost().setMasterCpu(static_cast<std::uint64_t>(master.meters.processor_time()));
   out.setMoreFacts(static_cast<std::uint32_t>(view.facts.size() - facts));
   out.setMoreGroups(static_cast<std::uint32_t>(view.groups.size() - groups));
   out.setMoreWaits(static_cast<std::uint32_t>(view.waits.size() - waits));
+}
+
+void WriteSchedulerView(const SchedulerViewParts& master, wire::SchedulerView::Builder out) {
+  const Micros now = master.clock.Now();
+  WritePolicy(master, now, master.jobs.ViewPolicy(now), out);
+  out.setNow(now);
+  WriteCost(master, out.initCost());
+}
+
+std::map<JobId, FlatMessage> FlatWaits(const sched::ClusterState& cluster, Micros now, const sched::PolicyView& view) {
+  const std::vector<WaitEntry> entries = EntriesOf(cluster, now, view);
+  std::map<JobId, FlatMessage> flat;
+  for (auto first = entries.begin(); first != entries.end();) {
+    const JobId job = first->wait->job;
+    const auto last =
+        std::find_if(first, entries.end(), [job](const WaitEntry& entry) { return entry.wait->job != job; });
+    flat.emplace(job, Flatten<wire::Changes::JobWaits>([&](wire::Changes::JobWaits::Builder out) {
+                   out.setJob(job.value);
+                   auto waits = out.initWaits(static_cast<unsigned>(last - first));
+                   for (auto at = first; at != last; ++at) WriteWait(*at, waits[static_cast<unsigned>(at - first)]);
+                 }));
+    first = last;
+  }
+  return flat;
 }
 
 void WriteWaits(const JobTracker& tracker, Micros now, capnp::List<std::uint32_t>::Reader jobs,

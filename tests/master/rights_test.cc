@@ -140,6 +140,7 @@ const std::map<std::string, Ask>& Asks() {
       {"Master.mayGo", nothing},
       {"Master.backUpCopied", nothing},
       {"Master.maintainNodes", nothing},
+      {"Master.changes", nothing},
       {"NameService.stat", path("/private/file")},
       {"NameService.list", path("/private")},
       {"NameService.locate", path("/private/file")},

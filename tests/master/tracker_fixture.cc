@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/master/tracker_fixture.h"
 
+#include <limits>
+#include <utility>
+
 #include "base/ids/ids.h"
 #include "base/log.h"
+#include "master/jobs/job_views.h"
 
 namespace millrace::master {
 
@@ -24,6 +28,9 @@ void TrackerFixture::Restart() {
   for (const auto& [number, node] : nodes->all()) files->blocks().NodeExists(number);
   const Status loaded = jobs->Load(*nodes);
   ASSERT_TRUE(loaded.ok()) << loaded.message();
+  told_.clear();
+  for (const JobId job : jobs->JobsAfter(JobId{0}, std::numeric_limits<std::size_t>::max(), false))
+    told_.emplace(job, StatusOf(*jobs->View(job)));
 }
 
 NodeId TrackerFixture::AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots) {
@@ -74,6 +81,7 @@ AttemptOutput TrackerFixture::WriteOutput(const AttemptId& attempt, const std::s
 
 void TrackerFixture::Finish(Step step) {
   jobs->Decide(&step);
+  CheckChanged(step);
   ASSERT_TRUE(store->Write(step.batch, Durability::kSynced).ok());
   launches.insert(launches.end(), step.launches.begin(), step.launches.end());
   computes.insert(computes.end(), step.computes.begin(), step.computes.end());
@@ -81,6 +89,21 @@ void TrackerFixture::Finish(Step step) {
   kills.insert(kills.end(), step.kills.begin(), step.kills.end());
   forgets.insert(forgets.end(), step.forgets.begin(), step.forgets.end());
   ended.insert(step.ended.begin(), step.ended.end());
+}
+
+void TrackerFixture::CheckChanged(const Step& step) {
+  std::map<JobId, JobStatus> is;
+  for (const JobId job : jobs->JobsAfter(JobId{0}, std::numeric_limits<std::size_t>::max(), false))
+    is.emplace(job, StatusOf(*jobs->View(job)));
+  const auto noted = [&](JobId job) { return step.changed.contains(job) || step.ended.contains(job); };
+  for (const auto& [job, status] : is) {
+    const auto before = told_.find(job);
+    if (before == told_.end() || before->second != status) EXPECT_TRUE(noted(job)) << ToText(job) << " has changed";
+  }
+  for (const auto& [job, status] : told_) {
+    if (!is.contains(job)) EXPECT_TRUE(noted(job)) << ToText(job) << " is forgotten";
+  }
+  told_ = std::move(is);
 }
 
 JobRequest TrackerFixture::Request(const std::string& output, std::uint32_t reduces) const {

@@ -7,10 +7,13 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "base/kv/key_value_store.h"
+#include "base/protocol/job_values.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/job_tracker.h"
@@ -33,7 +36,8 @@ class TrackerFixture : public ::testing::Test {
   // Makes an open file with one block, as a task leaves it for its attempt.
   AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
-  // Lets the policy decide and stores the step. The orders are gathered in `launches` and the members after it.
+  // Lets the policy decide and stores the step, which has to name every job whose view has changed. The orders are
+  // gathered in `launches` and the members after it.
   void Finish(Step step);
   Step At() { return Step(now += 1000); }
   JobRequest Request(const std::string& output, std::uint32_t reduces) const;
@@ -60,6 +64,11 @@ class TrackerFixture : public ::testing::Test {
   std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;
   std::set<JobId> ended;
+
+ private:
+  void CheckChanged(const Step& step);
+
+  std::map<JobId, JobStatus> told_;  // as they were after the last step
 };
 
 }  // namespace millrace::master

@@ -14,6 +14,7 @@ function what(event) {
     case "AttemptPreempted": return `${attempt} has to give its slot back`;
     case "JobEvicted": return `job ${event.job} is put aside`;
     case "JobGivenUp": return `job ${event.job} is given up`;
+    case "JobHeld": return `job ${event.job} is ${event.held ? "held" : "released"}`;
     case "JobKilled": return `job ${event.job} is killed`;
     case "JobPrioritySet": return `job ${event.job} gets priority ${event.priority}`;
     case "NodeBlamed": return `job ${event.by} avoids node ${event.node}`;

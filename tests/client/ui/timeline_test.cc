@@ -107,6 +107,13 @@ TEST_F(TimelineTest, WhatRanOnALostNodeIsLost) {
   EXPECT_FALSE(At(2).second);
 }
 
+TEST_F(TimelineTest, AJobThatIsHeldIsADecision) {
+  Of(kJob, {"2000000 JobHeld job=job3 held=1"});
+  EXPECT_EQ(LastWhy(), "none of its tasks starts until it is released");
+  Of(kJob, {"3000000 JobHeld job=job3 held=0"});
+  EXPECT_EQ(LastWhy(), "its tasks may start");
+}
+
 TEST_F(TimelineTest, NothingRunsOnceTheJobHasEnded) {
   Of(kJob, {"2000000 AttemptLaunched attempt=job3.m.0.0 node=n1", "2000000 AttemptLaunched attempt=job3.m.1.0 node=n1",
             "3000000 JobKilled job=job3 reason=enough"});
