@@ -46,18 +46,33 @@ Status Mirror::Follow(JobClient& client) {
   return Internal("the master had more to tell than there can be");
 }
 
+void Mirror::StampAll() {
+  stamps_.clear();
+  all_stamp_ = ++stamp_;
+}
+
+std::uint64_t Mirror::StampOf(JobId job) const {
+  if (!jobs_.contains(job)) return 0;
+  const auto found = stamps_.find(job);
+  return found == stamps_.end() ? all_stamp_ : found->second;
+}
+
 void Mirror::KeepJob(JobStatus job) {
   const JobId id = job.job;
+  stamps_[id] = stamp_;
   if (Ended(job.state)) waits_.erase(id);
   if (live_only_ && Ended(job.state)) {
     jobs_.erase(id);
+    stamps_.erase(id);
   } else {
     jobs_.insert_or_assign(id, std::move(job));
   }
 }
 
 void Mirror::Apply(Changes changes) {
+  ++stamp_;
   if (changes.anew) {
+    StampAll();
     jobs_.clear();
     nodes_.clear();
     waits_.clear();
@@ -67,6 +82,7 @@ void Mirror::Apply(Changes changes) {
   for (const JobId job : changes.jobs_gone) {
     jobs_.erase(job);
     waits_.erase(job);
+    stamps_.erase(job);
   }
   for (Node& node : changes.nodes) {
     const NodeId number = node.node;
@@ -74,6 +90,7 @@ void Mirror::Apply(Changes changes) {
   }
   for (const NodeId node : changes.nodes_gone) nodes_.erase(node);
   for (auto& [job, waits] : changes.waits) {
+    if (jobs_.contains(job)) stamps_[job] = stamp_;
     if (waits.empty()) {
       waits_.erase(job);
     } else {
@@ -124,6 +141,7 @@ SchedulerView Mirror::Scheduler() const {
 
 Status Mirror::AskForLists(JobClient& client, Micros now) {
   ++asked_for_lists_;
+  StampAll();
   MILLRACE_ASSIGN(SchedulerView view, client.ShowScheduler());
   MILLRACE_TRY(AskForJobs(client));
   waits_.clear();

@@ -34,6 +34,8 @@ class Mirror {
   [[nodiscard]] bool follows() const { return !too_old_; }
   [[nodiscard]] const std::map<JobId, JobStatus>& jobs() const { return jobs_; }
   [[nodiscard]] std::vector<JobStatus> LiveJobs() const;
+  // Returns a number that is another one as soon as anything of the job or of its waits is; 0: the job is not known.
+  [[nodiscard]] std::uint64_t StampOf(JobId job) const;
   // Returns the nodes by number, with the times as they are now.
   [[nodiscard]] std::vector<Node> Nodes() const;
   // Returns what the scheduler says, with the waits of all jobs.
@@ -52,13 +54,16 @@ class Mirror {
   Status AskForLists(JobClient& client, Micros now);
   Status AskForJobs(JobClient& client);
   void KeepJob(JobStatus job);
+  void StampAll();
 
   const bool live_only_;
   ChangeCursor cursor_;
   std::map<JobId, JobStatus> jobs_;
   std::map<NodeId, ToldNode> nodes_;
   std::map<JobId, std::vector<SchedulerView::Wait>> waits_;
-  SchedulerView scheduler_;  // without waits
+  std::map<JobId, std::uint64_t> stamps_;    // of the jobs that have changed since all of them were taken in
+  std::uint64_t stamp_ = 1, all_stamp_ = 1;  // the last one; that of all others
+  SchedulerView scheduler_;                  // without waits
   Micros now_ = 0;
 
   bool too_old_ = false;

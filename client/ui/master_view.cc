@@ -64,13 +64,30 @@ Status MasterView::Refresh() {
   next->cluster = console::Dump(cli::ClusterDocument(report));
   next->scheduler = console::Dump(cli::SchedulerDocument(view));
   next->master_now = view.now;
-  next->waits = std::move(view.waits);
+  for (job::SchedulerView::Wait& wait : view.waits) next->waits[wait.job].push_back(std::move(wait));
   next->live = mirror_.LiveJobs();
   AskWhatIsForetold(next->live);
   next->foretold = foretold_;
-  next->live_jobs = ArrayOf(next->live, [&](const JobStatus& job) { return next->DocumentOf(job); });
+  next->live_jobs = TextOf(*next);
   snapshot_ = std::move(next);
   return Status::Ok();
+}
+
+// Of many jobs few have changed. Requires: the caller holds `mutex_`.
+std::string MasterView::TextOf(const Snapshot& snapshot) {
+  std::map<JobId, JobText> texts;
+  std::string all = "[";
+  for (const JobStatus& job : snapshot.live) {
+    const std::uint64_t stamp = mirror_.StampOf(job.job);
+    JobText& text = texts[job.job];
+    if (const auto before = texts_.find(job.job); before != texts_.end()) text = std::move(before->second);
+    if (text.text.empty() || text.stamp != stamp || text.foretold_at != foretold_at_)
+      text = {stamp, foretold_at_, console::Dump(snapshot.DocumentOf(job))};
+    if (all.size() > 1) all += ',';
+    all += text.text;
+  }
+  texts_ = std::move(texts);
+  return all + "]";
 }
 
 // Requires: the caller holds `mutex_`.
@@ -88,7 +105,10 @@ void MasterView::AskWhatIsForetold(const std::vector<JobStatus>& live) {
     std::string problem;
     Result<std::vector<job::Foretold>> told = client().Foretell({}, &problem);
     const std::lock_guard lock(mutex_);
-    foretold_ = told.ok() ? *std::move(told) : std::vector<job::Foretold>();
+    foretold_.clear();
+    if (told.ok()) {
+      for (job::Foretold& one : *told) foretold_.insert_or_assign(one.job, std::move(one));
+    }
     foretold_at_ = now_();
     foretelling_ = false;
   });
@@ -174,6 +194,7 @@ Status MasterView::Feed(std::optional<JobId> only) {
   }
   timeline_.Settle();
   timeline_.Trim(2 * kMostDrawn);
+  std::erase_if(read_, [this](const auto& read) { return timeline_.Find(read.first) == nullptr; });
   return Status::Ok();
 }
 

@@ -70,7 +70,15 @@ class MasterView : public View {
     std::shared_ptr<const std::vector<AttemptStatus>> attempts;
   };
 
+  // The document of a job.
+  struct JobText {
+    std::uint64_t stamp = 0;  // of the job (Mirror::StampOf)
+    std::optional<Micros> foretold_at;
+    std::string text;
+  };
+
   Status Refresh();
+  std::string TextOf(const Snapshot& snapshot);
   void AskWhatIsForetold(const std::vector<JobStatus>& live);
   Status FeedJob(const JobStatus& job);
   Status ReadJournal(JobId job);
@@ -84,7 +92,8 @@ class MasterView : public View {
   Status failure_;  // of the last refresh
   std::optional<Micros> refreshed_;
   job::Mirror mirror_{false};
-  std::vector<job::Foretold> foretold_;
+  std::map<JobId, JobText> texts_;  // of the live jobs
+  std::map<JobId, job::Foretold> foretold_;
   bool foretelling_ = false;  // it is being asked for
   std::optional<Micros> foretold_at_;
 

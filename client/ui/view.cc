@@ -15,8 +15,11 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 Json Snapshot::DocumentOf(const JobStatus& job) const {
-  Json json = cli::WithWaits(job, waits);
-  json["foretold"] = Ended(job.state) ? Json(nullptr) : cli::ForetoldOrNull(foretold, job.job);
+  const auto its_waits = waits.find(job.job);
+  Json json = cli::WithWaits(job, its_waits == waits.end() ? cli::Waits() : its_waits->second);
+  const auto told = foretold.find(job.job);
+  json["foretold"] =
+      Ended(job.state) || told == foretold.end() ? Json(nullptr) : cli::ForetoldOrNull({told->second}, job.job);
   for (const std::string& field : unknown_of_jobs) json[field] = nullptr;
   return json;
 }

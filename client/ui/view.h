@@ -25,8 +25,8 @@ namespace millrace::ui {
 struct Snapshot {
   Micros master_now = 0;
   std::string cluster, nodes, scheduler, live_jobs;
-  std::vector<job::SchedulerView::Wait> waits;
-  std::vector<job::Foretold> foretold;  // as the master last said
+  std::map<JobId, std::vector<job::SchedulerView::Wait>> waits;
+  std::map<JobId, job::Foretold> foretold;  // as the master last said
   std::vector<JobStatus> live;
   std::map<NodeId, job::Node> node_list;
   // The fields of jobs and of attempts that are null, since nobody can tell them.

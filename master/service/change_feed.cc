@@ -76,7 +76,8 @@ void ChangeFeed::Answer(const ChangeIndex::Cursor& since, bool live_only, wire::
       case Kind::kJob:
         return job(thing.number, gone);
       case Kind::kNode:
-        gone = gone || master_.nodes.Find(NodeId{thing.number}) == nullptr;  // it was forgotten since the last look
+        // It may have been forgotten since the last look.
+        gone = gone || !nodes_.contains(thing.number) || master_.nodes.Find(NodeId{thing.number}) == nullptr;
         return gone ? number(&news.nodes_gone, thing.number, kNumberBytes)
                     : number(&news.nodes, thing.number, BytesOf(nodes_.at(thing.number)));
       case Kind::kWaits:

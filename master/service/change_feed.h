@@ -57,6 +57,7 @@ class LookPace {
 
 class ChangeFeed {
  public:
+  // Requires: there is no other for the index.
   explicit ChangeFeed(const ChangeFeedParts& parts) : master_(parts) {}
 
   // Writes what has changed since the cursor, as much as an answer holds. With `live_only`, jobs that have ended are

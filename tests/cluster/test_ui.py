@@ -305,6 +305,41 @@ class EventsTest(unittest.TestCase):
             events.close()
 
 
+class ChangesTest(unittest.TestCase):
+    """What the page knows by what has changed is what the commands list."""
+
+    def test_jobs_that_come_end_and_are_forgotten_over_a_restart(self):
+        with Cluster(workers=2, map_slots=2, settings=["master.history_jobs=3"]) as cluster, Ui(cluster) as ui:
+            def assert_same():
+                """The page asks once a second at most, so what it says may be so old."""
+                end = time.monotonic() + LIMIT_SECONDS
+                while True:
+                    jobs, nodes = (json.loads(cluster.run(*command, "--json")[0]) for command in (("job", "list"), ("node", "list")))
+                    ours = [{key: value for key, value in job.items() if key not in ("waits", "foretold")} for job in ui.json("jobs")]
+                    theirs = [{key: value for key, value in job.items() if key != "waits"} for job in jobs]
+                    slots = [[(node["node"], node["state"], node["maps_running"]) for node in of] for of in (ui.json("nodes"), nodes)]
+                    if ours == theirs and slots[0] == slots[1]:
+                        return
+                    self.assertLess(time.monotonic(), end, f"{ours}\n{theirs}\n{slots}")
+
+            for number in range(1, 7):
+                cluster.run("run", "sleep", "-o", f"/out{number}", "-D", "input.maps=2", "-D", "sleep.map_time=1ms", "--reducers", "0")
+                if number in (1, 4, 6):
+                    assert_same()
+                if number == 4:
+                    cluster.kill_master()
+                    cluster.start_master()
+            self.assertEqual(len(ui.json("jobs")), 3)
+            cluster.run("run", "sleep", "-o", "/live", "--detach", "-D", "input.maps=3", "-D", "sleep.map_time=600s", "--reducers", "0")
+            cluster.run("job", "priority", "7", "HIGH")
+            while json.loads(cluster.run("job", "status", "7", "--json")[0])["maps"]["running"] < 3:
+                pass
+            assert_same()
+            self.assertEqual(ui.json("jobs?live")[0]["priority"], "HIGH")
+            cluster.run("job", "kill", "7")
+            assert_same()
+
+
 class LiveJobsTest(unittest.TestCase):
     def test_what_is_foretold_and_what_holds_a_job(self):
         with Cluster(workers=1) as cluster, Ui(cluster) as ui:

@@ -32,6 +32,12 @@ class FakeCluster:
         self.streams = {}
         self.lost = False
 
+    def move(self):
+        """Called with each event: nothing moves here."""
+
+    def tags(self):
+        return {}
+
     def node(self, n):
         return {"node": n, "host": f"10.0.{n // 10}.{n % 10}", "port": 7701, "state": "ailing" if n == 7 else "alive", "may_go": "in use", "rack": f"/r{n % 5}", "datacenter": "d",
                 "sandbox": [], "map_slots": 4, "reduce_slots": 2, "maps_running": 4, "reduces_running": n % 3, "blocks": 12000 + n, "used": 7 << 38, "free": 3 << 38, "capacity": 11 << 38,
@@ -169,6 +175,57 @@ class FakeCluster:
         return [{"group": "millrace", "name": EVIL, "value": 12345678}]
 
 
+class MovingCluster(FakeCluster):
+    """The same as time goes by: with each event jobs come, go on and end, and attempts end. What it remembers is bounded."""
+
+    def __init__(self, jobs=1000, ending=2, attempts=10, **more):
+        super().__init__(jobs=jobs, tasks=2000, **more)
+        self.most, self.ending, self.each, self.tick, self.lock = jobs, ending, attempts, 0, threading.Lock()
+        self.rows = [row for row in self.rows if row[8] is not None]  # only what comes later runs
+
+    def move(self):
+        """Called once for each event."""
+        with self.lock:
+            self.tick += 1
+            self.now = round(time.time())
+            live = [job for job in self.jobs if job["ended_at"] is None]
+            for job in self.rng.sample(live, min(50, len(live))):
+                if job["state"] == "running":
+                    job["maps"]["fraction"] = min(1.0, job["maps"]["fraction"] + 0.01)
+                    job["maps"]["done"] = int(job["maps"]["total"] * job["maps"]["fraction"])
+            for job in live[:self.ending]:
+                job.update(state="succeeded", ended_at=self.now, waits=[], foretold=None)
+            for job in [one for one in live if one["state"] == "waiting"][:self.ending]:
+                job.update(state="running", first_launched_at=self.now)
+            for _ in range(self.ending):
+                number = self.jobs[-1]["job"] + 1
+                self.jobs.append({**self.job(number, number), "submitted_at": self.now, "state": "waiting", "first_launched_at": None})
+            self.jobs = self.jobs[-self.most:]
+
+    def tags(self):
+        """No document is as it was."""
+        return {path: f'"{self.tick}"' for path in ("cluster", "nodes", "scheduler", "jobs?live")}
+
+    def stream(self, query):
+        with self.lock:
+            if "since" not in query:
+                return json.dumps({**self.stream_of(query), "version": self.tick + 5}).encode()
+            live = [job for job in self.jobs if job["state"] == "running"] or self.jobs[-1:]
+            rows, of = [], {}
+            since = int(query["since"][0]) - 5
+            for number in range(self.each * max(0, min(60, self.tick - since))):
+                job = live[(since + number) % len(live)]
+                of[job["job"]] = {"job": job["job"], "name": job["name"], "pool": job["pool"]}
+                rows.append([job["job"], "m", self.tick * self.each + number, 0, number % len(self.nodes) + 1, self.now - 20, None, None, self.now - 1, "succeeded", False])
+            return json.dumps({**self.stream_of(query), "version": self.tick + 5, "jobs": list(of.values()), "attempts": rows}).encode()
+
+    def document(self, path, query):
+        found = super().document(path, query)
+        if path == "decisions":
+            return [{**event, "number": 10**6 + self.tick * 10 - event["number"], "attempt": f"job{self.jobs[-1]['job']}.m.{self.tick * 10 - event['number']}.0"} for event in found]
+        return found
+
+
 class FakeUi:
     """Serves the page of the fake cluster at self.address."""
 
@@ -220,7 +277,8 @@ class FakeUi:
         handler.end_headers()
         try:
             while True:
-                digest = {"reachable": not self.cluster.lost, "why": "cannot reach the master at 10.0.0.1:7700: connection refused; is it running?" if self.cluster.lost else "", "now_at": time.time(), "tags": {}}
+                self.cluster.move()
+                digest = {"reachable": not self.cluster.lost, "why": "cannot reach the master at 10.0.0.1:7700: connection refused; is it running?" if self.cluster.lost else "", "now_at": time.time(), "tags": self.cluster.tags()}
                 handler.wfile.write(f"event: digest\ndata: {json.dumps(digest)}\n\n".encode())
                 handler.wfile.flush()
                 if self.ended.wait(1):

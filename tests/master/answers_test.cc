@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests every list that the master answers with, with the longest texts that it accepts, over a real connection and
 // through the clients that people use. Each list is larger than a message.
+#include <capnp/membrane.h>
+#include <capnp/schema.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include "base/rpc/transport.h"
 #include "base/text.h"
 #include "client/job_client/job_client.h"
+#include "client/job_client/mirror.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/name/types.h"
 #include "dfs/wire/path.h"
@@ -59,6 +62,23 @@ std::string DeepOutput(std::uint32_t i) {
 
 std::string Reason(std::uint32_t i) { return std::to_string(i) + std::string(4090, 'r'); }
 
+// Makes a master one from before the call `changes`.
+class WithoutChanges final : public capnp::MembranePolicy, public kj::Refcounted {
+ public:
+  kj::Maybe<capnp::Capability::Client> inboundCall(std::uint64_t interface, std::uint16_t method,
+                                                   capnp::Capability::Client) override {
+    if (interface != capnp::typeId<wire::Master>() || method != changes_) return nullptr;
+    return capnp::Capability::Client(KJ_EXCEPTION(UNIMPLEMENTED, "no such method"));
+  }
+  kj::Maybe<capnp::Capability::Client> outboundCall(std::uint64_t, std::uint16_t, capnp::Capability::Client) override {
+    return nullptr;
+  }
+  kj::Own<capnp::MembranePolicy> addRef() override { return kj::addRef(*this); }
+
+ private:
+  const std::uint16_t changes_ = capnp::Schema::from<wire::Master>().getMethodByName("changes").getIndex();
+};
+
 class ServedMaster {
  public:
   ServedMaster() {
@@ -74,11 +94,22 @@ class ServedMaster {
       MILLRACE_CHECK(control.ok(), control.status().message());
       control_ = *std::move(control);
       Fill();
-      return rpc::Listen(io.provider->getNetwork(), "127.0.0.1:0").then([this, &io](rpc::Listening&& listening) {
-        port_ = listening.port;
-        server_ = std::make_unique<rpc::Server>(io.provider->getTimer(), MakeMasterServices(*control_));
-        accepting_ = server_->AcceptLoop(kj::mv(listening.receiver)).eagerlyEvaluate([](kj::Exception&&) {});
-      });
+      return rpc::Listen(io.provider->getNetwork(), "127.0.0.1:0")
+          .then([this, &io](rpc::Listening&& listening) {
+            port_ = listening.port;
+            services_ = MakeMasterServices(*control_);
+            server_ = std::make_unique<rpc::Server>(io.provider->getTimer(), services_);
+            accepting_ = server_->AcceptLoop(kj::mv(listening.receiver)).eagerlyEvaluate([](kj::Exception&&) {});
+            return rpc::Listen(io.provider->getNetwork(), "127.0.0.1:0");
+          })
+          .then([this, &io](rpc::Listening&& listening) {
+            old_port_ = listening.port;
+            old_server_ = std::make_unique<rpc::Server>(io.provider->getTimer(), [this](const rpc::Peer& peer) {
+              return capnp::membrane(services_(peer), kj::refcounted<WithoutChanges>());
+            });
+            old_accepting_ =
+                old_server_->AcceptLoop(kj::mv(listening.receiver)).eagerlyEvaluate([](kj::Exception&&) {});
+          });
     });
     MILLRACE_CHECK(started.ok(), started.message());
   }
@@ -86,14 +117,17 @@ class ServedMaster {
   ~ServedMaster() {
     (void)thread_.Run([this](kj::AsyncIoContext&) -> kj::Promise<void> {
       accepting_ = nullptr;
+      old_accepting_ = nullptr;
       server_.reset();
+      old_server_.reset();
       return kj::evalLater([this] { control_.reset(); });
     });
   }
 
-  [[nodiscard]] std::unique_ptr<dfs::DfsClient> Connect() const {
+  // With `old`, connects to a master that does not know the call `changes`.
+  [[nodiscard]] std::unique_ptr<dfs::DfsClient> Connect(bool old = false) const {
     dfs::ClientOptions options;
-    options.master = "127.0.0.1:" + std::to_string(port_);
+    options.master = "127.0.0.1:" + std::to_string(old ? old_port_ : port_);
     options.call_timeout = 10 * kSecond;  // a connection that breaks is made again until then
     auto client = dfs::DfsClient::Connect(options);
     MILLRACE_CHECK(client.ok(), client.status().message());
@@ -193,9 +227,10 @@ class ServedMaster {
   MasterConfig config_;
   std::unique_ptr<rpc::CommitLog> commit_log_;
   std::unique_ptr<Control> control_;
-  std::unique_ptr<rpc::Server> server_;
-  kj::Promise<void> accepting_ = nullptr;
-  unsigned port_ = 0;
+  rpc::Server::BootstrapFor services_;
+  std::unique_ptr<rpc::Server> server_, old_server_;
+  kj::Promise<void> accepting_ = nullptr, old_accepting_ = nullptr;
+  unsigned port_ = 0, old_port_ = 0;
   std::vector<LaunchOrder> launched_;
   rpc::ControlThread thread_;
 };
@@ -339,6 +374,35 @@ TEST_F(AnswersTest, Scheduler) {
   EXPECT_EQ(view->more_facts, 0u);
   EXPECT_GT(view->waits.size() + view->more_waits, 0u);
   for (const auto& group : view->groups) EXPECT_THAT(group.name, SizeIs(kLongestName));
+}
+
+TEST_F(AnswersTest, AMirrorHasWhatTheListsHaveOfEveryMaster) {
+  for (const bool old : {false, true}) {
+    SCOPED_TRACE(old ? "a master that does not say what has changed" : "a master that does");
+    const std::unique_ptr<dfs::DfsClient> there = master_->Connect(old);
+    job::JobClient client(*there);
+    for (const bool live_only : {false, true}) {
+      job::Mirror mirror(live_only);
+      ASSERT_TRUE(mirror.Refresh(client, kSecond).ok());
+      EXPECT_EQ(mirror.follows(), !old);
+      const auto expect_same = [&] {
+        const auto list = client.List(live_only);
+        ASSERT_TRUE(list.ok());
+        ASSERT_EQ(mirror.jobs().size(), list->size());
+        for (const JobStatus& job : *list) EXPECT_EQ(mirror.jobs().at(job.job), job);
+      };
+      expect_same();
+      EXPECT_THAT(mirror.Nodes(), SizeIs(kNodes));
+      EXPECT_EQ(mirror.Scheduler().name, "fair");
+      EXPECT_GT(mirror.Scheduler().waits.size(), 0u);
+      const JobId some{kJobs / 2};
+      const std::uint8_t priority = mirror.jobs().at(some).priority == 0 ? 1 : 0;
+      ASSERT_TRUE(client.SetPriority(some, priority).ok());
+      ASSERT_TRUE(mirror.Refresh(client, 2 * kSecond).ok());
+      EXPECT_EQ(mirror.jobs().at(some).priority, priority);
+      expect_same();
+    }
+  }
 }
 
 }  // namespace
