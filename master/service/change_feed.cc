@@ -17,7 +17,7 @@ constexpr std::size_t kNumberBytes = 8;
 using Kind = ChangeIndex::Kind;
 using Thing = ChangeIndex::Thing;
 
-std::size_t BytesOf(const FlatMessage& flat) { return flat.asBytes().size(); }
+std::size_t SizeOf(const FlatMessage& flat) { return flat.asBytes().size(); }
 
 void WriteNumbers(const std::vector<std::uint32_t>& numbers, capnp::List<std::uint32_t>::Builder out) {
   for (unsigned i = 0; i < out.size(); ++i) out.set(i, numbers[i]);
@@ -67,7 +67,7 @@ void ChangeFeed::Answer(const ChangeIndex::Cursor& since, bool live_only, wire::
     Result<JobView> view = master_.jobs.View(JobId{one});
     // A lost job is forgotten by and by, and nobody marks that.
     if (!view.ok() || (live_only && Ended(view->state))) return number(&news.jobs_gone, one, kNumberBytes);
-    if (!budget.Take(master::BytesOf(*view))) return false;
+    if (!budget.Take(BytesOf(*view))) return false;
     news.jobs.push_back(*std::move(view));
     return true;
   };
@@ -79,12 +79,12 @@ void ChangeFeed::Answer(const ChangeIndex::Cursor& since, bool live_only, wire::
         // It may have been forgotten since the last look.
         gone = gone || !nodes_.contains(thing.number) || master_.nodes.Find(NodeId{thing.number}) == nullptr;
         return gone ? number(&news.nodes_gone, thing.number, kNumberBytes)
-                    : number(&news.nodes, thing.number, BytesOf(nodes_.at(thing.number)));
+                    : number(&news.nodes, thing.number, SizeOf(nodes_.at(thing.number)));
       case Kind::kWaits:
         return gone ? number(&news.waits_gone, thing.number, 4 * kNumberBytes)
-                    : number(&news.waits, thing.number, BytesOf(waits_.at(thing.number)));
+                    : number(&news.waits, thing.number, SizeOf(waits_.at(thing.number)));
       case Kind::kScheduler:
-        if (!budget.Take(BytesOf(scheduler_.at(0)))) return false;
+        if (!budget.Take(SizeOf(scheduler_.at(0)))) return false;
         news.scheduler = true;
         return true;
     }
