@@ -2,6 +2,7 @@
 #include "schedulers/forecast/forecaster.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace millrace::sched {
@@ -19,10 +20,17 @@ std::uint64_t ProgramOf(const std::map<JobId, JobFacts>& facts, JobId job) {
   return at == facts.end() ? 0 : at->second.program;
 }
 
-// No job ends before it starts, though the errors of both are learnt apart. A wider interval holds no less often.
-void PutAfter(const Spread& start, Spread* end) {
-  end->likely = std::max(end->likely, start.likely);
+// No job ends before it starts, though the errors of both are learnt apart, and either may be the one that is wrong. So
+// where two intervals contradict each other the one that says too much is widened: it holds no less often. That it may
+// hold too often is made good by the levels (intervals.h), which learn from the statements as they were made.
+void PutAfter(Spread* start, Spread* end) {
+  end->likely = std::max(end->likely, start->likely);
   for (Interval& interval : end->intervals) interval.hi = std::max(interval.hi, end->likely);
+  for (std::size_t i = 0; i < std::min(start->intervals.size(), end->intervals.size()); ++i) {
+    Interval &of_start = start->intervals[i], &of_end = end->intervals[i];
+    of_end.hi = std::max(of_end.hi, of_start.hi);
+    of_start.lo = std::min(of_start.lo, of_end.lo);
+  }
 }
 
 }  // namespace
@@ -51,7 +59,7 @@ std::vector<Statement> Forecaster::State(const Played& play, Micros made, std::s
     if (!job.started) statement.start = say(Foretold::kStart, job.start, job.why_no_start);
     statement.end = say(job.started ? Foretold::kEndOfRunning : Foretold::kEndOfWaiting, job.end, job.why_no_end);
     if (statement.start && statement.start->at && statement.end.at)
-      PutAfter(statement.start->spread, &statement.end.spread);
+      PutAfter(&statement.start->spread, &statement.end.spread);
   }
   return statements;
 }

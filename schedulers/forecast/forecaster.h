@@ -49,9 +49,9 @@ struct JobFacts {
 
 class Forecaster {
  public:
-  // Returns statements about the jobs of a play that began at `made` under `scheduler`, in their order: no job
-  // probably ends before it probably starts. `facts` has each of these jobs. Const, so that a copy can do it on another
-  // thread.
+  // Returns statements about the jobs of a play that began at `made` under `scheduler`, in their order. No job probably
+  // ends before it probably starts, and no interval of an end begins or ends before that of the start at its level.
+  // `facts` has each of these jobs. Const, so that a copy can do it on another thread.
   [[nodiscard]] std::vector<Statement> State(const Played& play, Micros made, std::string_view scheduler,
                                              const std::map<JobId, JobFacts>& facts) const;
   // Takes statements note of, so that they may be judged. Statements of jobs for which Started or Ended was called

@@ -86,8 +86,12 @@ Spread Intervals::Around(const ForetoldRecord& asked) const {
   spread.likely = Moved(predicted, errors[errors.size() / 2]);
   for (std::size_t i = 0; i < kLevels.size(); ++i) {
     const double half = kind.miss[i] / 2;
-    const Micros lo = std::min(spread.likely, Moved(predicted, Quantile(errors, half, false)) - kRounding);
-    const Micros hi = std::max(spread.likely, Moved(predicted, Quantile(errors, 1 - half, true)) + kRounding);
+    Micros lo = std::min(spread.likely, Moved(predicted, Quantile(errors, half, false)) - kRounding);
+    Micros hi = std::max(spread.likely, Moved(predicted, Quantile(errors, 1 - half, true)) + kRounding);
+    if (i > 0) {
+      lo = std::min(lo, spread.intervals[i - 1].lo);
+      hi = std::max(hi, spread.intervals[i - 1].hi);
+    }
     spread.intervals.push_back({std::max<Micros>(lo, 0), hi, kLevels[i]});
   }
   return spread;

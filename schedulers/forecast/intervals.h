@@ -14,7 +14,8 @@
 //                  + 1 if one of them is the first of its kind about its job and the other is not,
 //                  + 5 if the scheduler is another
 //   if near has fewer than kLeast records: there is no interval
-//   interval at `level` = predicted moved by the quantiles miss / 2 and 1 - miss / 2 of the errors of `near`
+//   interval at `level` = predicted moved by the quantiles miss / 2 and 1 - miss / 2 of the errors of `near`, and what
+//       the interval at the level below has beyond that
 //   when an outcome is known, for each level at which an interval was stated:
 //       miss += kStep * ((1 - level) - (0 if the outcome lay within, else 1))        miss begins at 1 - level
 //
@@ -54,7 +55,7 @@ struct Interval {
 
 // The intervals around one prediction.
 struct Spread {
-  // By level; empty if there are too few records.
+  // By level, each within the next; empty if there are too few records.
   std::vector<Interval> intervals;
   Micros likely = 0;            // from now: the prediction moved by the median of the errors, within all intervals; the
                                 // prediction itself if there are too few records

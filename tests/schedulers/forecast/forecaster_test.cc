@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
+#include <random>
+#include <string>
 #include <vector>
 
 namespace millrace::sched {
@@ -92,6 +97,76 @@ TEST(Forecaster, NoJobLikelyEndsBeforeItLikelyStarts) {
   EXPECT_EQ(said[0].end.spread.likely, 99 * kSecond);
   ASSERT_EQ(said[0].end.spread.intervals.size(), kLevels.size());
   for (const Interval& interval : said[0].end.spread.intervals) EXPECT_GE(interval.hi, 99 * kSecond);
+}
+
+// The start and the end of a job that is judged, with errors of their own: as the play says, and as they come.
+struct Drawn {
+  Micros start = 0, end = 0, started = 0, ended = 0;
+};
+
+Drawn DrawJob(std::mt19937_64& random, unsigned shape) {
+  std::normal_distribution<double> normal;
+  std::exponential_distribution<double> exponential;
+  const auto time = [&](double mean) { return static_cast<Micros>(mean * exponential(random) * kSecond); };
+  Drawn job;
+  job.start = random() % 4 == 0 ? 0 : time(60);
+  job.end = job.start + time(shape % 2 == 0 ? 5 : 60);
+  // Starts err much or little, by a bias or as they like, and the time between start and end errs on its own.
+  const double late = shape % 3 == 0   ? normal(random)
+                      : shape % 3 == 1 ? 1 + 0.3 * normal(random)
+                                       : 0.1 * normal(random);
+  job.started = static_cast<Micros>(static_cast<double>(job.start + kSecond) * std::exp(late));
+  job.ended = job.started + static_cast<Micros>(static_cast<double>(job.end - job.start) *
+                                                std::exp((shape % 5 == 0 ? 1 : 0.2) * normal(random)));
+  return job;
+}
+
+// Whatever was learnt, a statement does not contradict itself, and its intervals hold as often as they say.
+TEST(Forecaster, NoIntervalOfAnEndContradictsThatOfTheStart) {
+  const unsigned base = std::random_device()();
+  constexpr int kJobs = 2000, kWarm = 100;
+  for (unsigned round = 0; round < 10; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(base + round));
+    std::mt19937_64 random(base + round);
+    Forecaster forecaster;
+    std::array<std::array<int, kLevels.size()>, 2> held = {};
+    for (int i = 0; i < kJobs; ++i) {
+      const Micros made = Micros{i} * kHour;
+      const JobId job{static_cast<std::uint32_t>(i)};
+      const Drawn drawn = DrawJob(random, base + round);
+      Played play;
+      play.jobs.push_back({job, false, made + drawn.start, made + drawn.end});
+      const std::map<JobId, JobFacts> facts = {{job, {random() % 3}}};
+      const std::vector<Statement> said = forecaster.State(play, made, "fifo", facts);
+      const Spread &start = said[0].start->spread, &end = said[0].end.spread;
+      EXPECT_LE(start.likely, end.likely);
+      for (std::size_t level = 0; level < std::min(start.intervals.size(), end.intervals.size()); ++level) {
+        const Interval &of_start = start.intervals[level], &of_end = end.intervals[level];
+        ASSERT_LE(of_start.lo, of_end.lo);
+        ASSERT_LE(of_start.hi, of_end.hi);
+        if (i < kWarm) continue;
+        held[0][level] += of_start.lo <= drawn.started && drawn.started <= of_start.hi ? 1 : 0;
+        held[1][level] += of_end.lo <= drawn.ended && drawn.ended <= of_end.hi ? 1 : 0;
+      }
+      for (const Spread& spread : {start, end}) {
+        for (std::size_t level = 0; level < spread.intervals.size(); ++level) {
+          const Interval& interval = spread.intervals[level];
+          ASSERT_LE(interval.lo, spread.likely);
+          ASSERT_LE(spread.likely, interval.hi);
+          if (level == 0) continue;
+          ASSERT_LE(interval.lo, spread.intervals[level - 1].lo) << "a surer interval holds the others";
+          ASSERT_GE(interval.hi, spread.intervals[level - 1].hi) << "a surer interval holds the others";
+        }
+      }
+      forecaster.Note(said, "fifo", facts);
+      forecaster.Started(job, made + drawn.started);
+      forecaster.Ended(EndedAt(job.value, made + drawn.ended));
+    }
+    for (const auto& of_kind : held) {
+      for (std::size_t level = 0; level < kLevels.size(); ++level)
+        EXPECT_NEAR(100.0 * of_kind[level] / (kJobs - kWarm), kLevels[level], 4) << kLevels[level];
+    }
+  }
 }
 
 TEST(Forecaster, AFailedJobProvesNothing) {
