@@ -27,7 +27,7 @@ struct Forecasts::Work {
   std::unique_ptr<sched::Engine> engine;
   sched::Forecaster forecaster;  // a copy
   std::string scheduler;
-  std::uint64_t scheduler_changes = 0;
+  std::uint64_t turns = 0;
   std::map<JobId, sched::JobFacts> facts;
   Micros made = 0;
   std::int64_t nanoseconds = 0;  // that the play took
@@ -68,7 +68,6 @@ kj::Promise<void> Forecasts::Fresh(std::function<bool()> lacks) {
 }
 
 kj::Promise<void> Forecasts::Renew(std::function<bool()> lacks, int plays) {
-  if (scheduler_changes_ != jobs_.scheduler_changes()) statements_.clear();
   if (!ever_ || clock_.Awake() - begun_ >= kPause) Begin();
   auto again = [this, lacks, plays]() -> kj::Promise<void> {
     if (!lacks || plays == 0 || !problem_.empty() || !lacks()) return kj::READY_NOW;
@@ -83,8 +82,14 @@ kj::Promise<void> Forecasts::Renew(std::function<bool()> lacks, int plays) {
 }
 
 const sched::Statement* Forecasts::Find(JobId job) const {
+  if (Overtaken()) return nullptr;
   const auto at = statements_.find(job);
   return at == statements_.end() ? nullptr : &at->second;
+}
+
+std::string Forecasts::problem() const {
+  if (!problem_.empty() || !ever_ || !Overtaken()) return problem_;
+  return jobs_.last_turn() + ", and the jobs have not been played forward since";
 }
 
 void Forecasts::Begin() {
@@ -94,7 +99,6 @@ void Forecasts::Begin() {
   begun_ = now;
   next_ = now + kPause;
   submissions_ = jobs_.submissions();
-  scheduler_changes_ = jobs_.scheduler_changes();
   const sched::ClusterState& cluster = jobs_.cluster();
   problem_ = WhyNot();
   if (!problem_.empty() || cluster.LiveJobs().empty()) return statements_.clear();
@@ -106,7 +110,7 @@ void Forecasts::Begin() {
   }
   work->forecaster = jobs_.forecaster();
   work->scheduler = scheduler_.name();
-  work->scheduler_changes = jobs_.scheduler_changes();
+  work->turns = jobs_.turns();
   work->made = clock_.Now();
   for (const sched::QueueKey& key : cluster.LiveJobs()) {
     const std::string& program = cluster.FindJob(key.job)->spec.program;
@@ -137,8 +141,9 @@ void Forecasts::Take(const std::shared_ptr<Work>& work) {
   under_way_ = nullptr;
   next_ = std::max(next_, clock_.Awake() + (kShare - 1) * work->nanoseconds / 1000);
   statements_.clear();
-  // What was said of another scheduler's future, or of jobs that have got further since, is no use to anybody.
-  if (work->scheduler_changes == jobs_.scheduler_changes()) {
+  turns_ = work->turns;
+  // What was said before a change, or of jobs that have got further since, is no use to anybody.
+  if (work->turns == jobs_.turns()) {
     std::vector<sched::Statement> stand;
     for (sched::Statement& statement : work->statements) {
       const sched::JobState* job = jobs_.cluster().FindJob(statement.job);

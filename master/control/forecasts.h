@@ -7,6 +7,9 @@
 // when somebody asks and the last one is older than kPause. Two plays begin at least kPause apart, and plays take at
 // most a kShare-th of the time. A play ends after kLongestPlay at the latest; what it has not reached is then unknown.
 //
+// What was said is taken back when something is changed that no play foresees (JobTracker::turns): whoever asks then
+// waits for the next play, as for a job of which nothing has been said.
+//
 // No play is made, and problem() says why, while the scheduler cannot be copied, while live jobs have more than
 // kMostTasks tasks (a copy of them would take the control thread too long), and without a thread for it. Thread rule:
 // the control thread.
@@ -52,7 +55,7 @@ class Forecasts {
   // latest. `lacks` may be empty. Requires: what `lacks` uses outlives the promise.
   [[nodiscard]] kj::Promise<void> Fresh(std::function<bool()> lacks = {});
   // Returns the last statement about the job; null if there is none, as is so of a job that the engine does not have or
-  // that is on hold.
+  // that is on hold, and of all jobs from a change until the next play.
   [[nodiscard]] const sched::Statement* Find(JobId job) const;
   // Returns the time of the master, as Statement::made has it.
   [[nodiscard]] Micros Now() const { return clock_.Now(); }
@@ -61,8 +64,8 @@ class Forecasts {
   // Returns why the jobs cannot be played forward now, as a clause; empty if they can. Whether the scheduler can be
   // copied shows only when it is. O(live jobs)
   [[nodiscard]] std::string WhyNot() const;
-  // Returns why no statements are made, as a clause; empty if they are.
-  [[nodiscard]] const std::string& problem() const { return problem_; }
+  // Returns why there are no statements, as a clause; empty if there are, or will be with the next play of new jobs.
+  [[nodiscard]] std::string problem() const;
 
  private:
   struct Work;
@@ -71,6 +74,8 @@ class Forecasts {
   // Begins a play if it may begin now.
   void Begin();
   void Take(const std::shared_ptr<Work>& work);
+  // Returns true if the statements were made before the last change.
+  [[nodiscard]] bool Overtaken() const { return turns_ != jobs_.turns(); }
 
   rpc::Background* const background_;
   const std::function<std::int64_t()> nanoseconds_;
@@ -87,7 +92,8 @@ class Forecasts {
   std::string problem_;
   Micros begun_ = 0, next_ = 0;  // of the last play, and the earliest time of the next one, as MasterClock::Awake
   bool ever_ = false;
-  std::uint64_t submissions_ = 0, scheduler_changes_ = 0;  // of the tracker, at the last play
+  std::uint64_t submissions_ = 0;  // of the tracker, when the last play began
+  std::uint64_t turns_ = 0;        // of the tracker, when the play began from which statements_ are
   kj::Maybe<kj::ForkedPromise<void>> under_way_;
   kj::Own<kj::PromiseFulfiller<void>> done_;
 };

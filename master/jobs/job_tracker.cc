@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <variant>
 
 #include "base/ids/ids.h"
 #include "base/kv/spare_log.h"
@@ -36,6 +38,22 @@ std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {
   std::unique_ptr<sched::Policy> policy = sched::MakeScheduler(options.scheduler, options.background, &why);
   MILLRACE_CHECK(policy != nullptr, why);
   return policy;
+}
+
+// Returns what JobTracker::last_turn says of the event; "" if it is not one of those that count.
+std::string TurnOf(const sched::Event& event) {
+  const auto node = [](NodeId id) { return "node " + std::to_string(id.value); };
+  if (const auto* set = std::get_if<sched::JobPrioritySet>(&event))
+    return "the priority of " + ToText(set->job) + " was set";
+  if (const auto* held = std::get_if<sched::JobHeld>(&event))
+    return ToText(held->job) + (held->held ? " was held" : " was released");
+  if (const auto* killed = std::get_if<sched::JobKilled>(&event)) return ToText(killed->job) + " was killed";
+  if (const auto* set = std::get_if<sched::SchedulerSet>(&event)) return "the scheduler was set to " + set->name;
+  if (const auto* joined = std::get_if<sched::NodeJoined>(&event)) return node(joined->node) + " came";
+  if (const auto* lost = std::get_if<sched::NodeLost>(&event)) return node(lost->node) + " was lost";
+  if (const auto* drained = std::get_if<sched::NodeDrained>(&event))
+    return node(drained->node) + (drained->drained ? " takes no more tasks" : " takes tasks again");
+  return {};
 }
 
 }  // namespace
@@ -378,7 +396,6 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
   forecaster_.SchedulerChanged();
-  ++scheduler_changes_;
   wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
 }
 
@@ -760,6 +777,10 @@ bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
   deciding_cost_.nanoseconds += Nanoseconds() - begin;
   if (!applied) return false;
   ++deciding_cost_.events;
+  if (std::string turn = TurnOf(event); !turn.empty()) {
+    ++turns_;
+    last_turn_ = std::move(turn);
+  }
   journal_.Record(event, job, step);
   if (job.value != 0) step->changed.insert(job);
   Carry(effects, step);

@@ -252,9 +252,14 @@ class JobTracker {
                       const std::map<JobId, sched::JobFacts>& facts) {
     forecaster_.Note(statements, scheduler, facts);
   }
-  // Return how many jobs were submitted, and how often the scheduler was set, since the tracker was made.
+  // Returns how many jobs were submitted since the tracker was made.
   [[nodiscard]] std::uint64_t submissions() const { return submissions_; }
-  [[nodiscard]] std::uint64_t scheduler_changes() const { return scheduler_changes_; }
+  // Returns how often, since the tracker was made, something was changed that no play foresees and that makes all that
+  // was said before out of date: a job's priority was set, a job was held, released or killed, the scheduler was set,
+  // or a node came, was lost, or began or ceased to take tasks. `last_turn` tells the last one as a sentence without
+  // its full stop: "node 3 was lost".
+  [[nodiscard]] std::uint64_t turns() const { return turns_; }
+  [[nodiscard]] const std::string& last_turn() const { return last_turn_; }
 
   // These do what the functions of job_views.h do.
   [[nodiscard]] double CrossingShare(NodeId node) const { return master::CrossingShare(node, engine_.state()); }
@@ -345,7 +350,8 @@ class JobTracker {
   Log log_;
   sched::JobHistory history_;  // of programs, stored under "h/"
   sched::Forecaster forecaster_;
-  std::uint64_t submissions_ = 0, scheduler_changes_ = 0;
+  std::uint64_t submissions_ = 0, turns_ = 0;
+  std::string last_turn_;
   JobNumbers numbers_;
   std::set<AttemptId> over_quota_;  // of live jobs (NoteOverQuota)
   Journal journal_;

@@ -352,7 +352,7 @@ class JobServiceImpl : public wire::JobService::Server {
     auto out = context.getResults().initForetold(static_cast<unsigned>(count));
     for (unsigned i = 0; i < count; ++i) WriteForetoldOf(*master_.jobs.FindRecord(jobs[i]), out[i]);
     context.getResults().setMore(count < jobs.size());
-    context.getResults().setProblem(master_.forecasts.problem());
+    if (LacksStatements(context)) context.getResults().setProblem(master_.forecasts.problem());
   }
 
   // Of a job that waits for others, or is held, nothing is known, whatever was said of it before it was held.
