@@ -43,7 +43,7 @@ std::string FormatRate(std::uint64_t bytes, Micros time) {
 }
 
 void StatusLine::Show(const std::string& text) {
-  (void)WriteAll(console_.err, "\r" + Printable(text).substr(0, TerminalWidth(console_.err) - 1) + "\x1b[K",
+  (void)WriteAll(console_.err, "\r" + Fit(Printable(text), TerminalWidth(console_.err) - 1) + "\x1b[K",
                  "standard error");
   shown_ = true;
 }

@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kTellingBytes = std::uint64_t{1} << 20;
 class StatusLine {
  public:
   explicit StatusLine(const Console& console) : console_(console) {}
-  void Show(const std::string& text);  // cut to the width of the terminal
+  void Show(const std::string& text);  // cut to the width of the terminal, which ".." shows
   void Clear();
 
  private:

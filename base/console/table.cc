@@ -48,11 +48,6 @@ std::string Beginning(std::string_view text, std::size_t places) {
   return std::string(text.substr(0, end));
 }
 
-std::string Fit(const std::string& text, std::size_t places) {
-  if (PlacesOf(text) <= places) return text;
-  return places <= kCut.size() ? Beginning(text, places) : Beginning(text, places - kCut.size()) + std::string(kCut);
-}
-
 struct Shown {
   std::size_t column = 0;  // its place among all columns
   int worth = 0;
@@ -144,6 +139,11 @@ std::string LayOut(const std::vector<Column>& columns, const Rows& given, std::s
     text += (width == 0 ? line : Beginning(line, width)) + "\n";
   }
   return text;
+}
+
+std::string Fit(const std::string& text, std::size_t places) {
+  if (PlacesOf(text) <= places) return text;
+  return places <= kCut.size() ? Beginning(text, places) : Beginning(text, places - kCut.size()) + std::string(kCut);
 }
 
 std::size_t TerminalWidth(int fd) {

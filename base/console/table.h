@@ -30,6 +30,9 @@ struct Column {
 // Returns how many places of a terminal the text takes: two for a letter of East Asia, none for an accent of its own.
 [[nodiscard]] std::size_t PlacesOf(std::string_view text);
 
+// Returns the printable text, or its beginning with ".." at its end if the text takes more places than these.
+[[nodiscard]] std::string Fit(const std::string& text, std::size_t places);
+
 // Returns the columns of the terminal; 80 if it does not tell.
 [[nodiscard]] std::size_t TerminalWidth(int fd);
 // Returns the width for tables on standard output: 0, any width, into a pipe or a file, or if the user wants all of it.
