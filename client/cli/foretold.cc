@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <iterator>
 
 #include "base/console/json_output.h"
+#include "base/console/table.h"
 #include "base/text.h"
 
 namespace millrace::cli {
@@ -81,6 +83,22 @@ std::string ForetoldText(const job::Foretold& foretold) {
   std::string text;
   if (foretold.start) text = Clause("starts", "start", *foretold.start, foretold.made) + "; ";
   return text + Clause("done", "end", foretold.end, foretold.made);
+}
+
+std::string WaitingLine(JobId job, const std::string& reason, const job::Foretold* foretold, std::size_t width) {
+  const std::string waits = ToText(job) + " " + reason;
+  if (foretold == nullptr) return waits;
+  std::string brief;
+  if (foretold->start && foretold->start->at)
+    brief = "likely starts " + ClockTime(*foretold->start->at, foretold->made);
+  if (foretold->end.at)
+    brief += (brief.empty() ? "likely done " : ", done ") + ClockTime(*foretold->end.at, foretold->made);
+  brief += " (UTC)";
+  const std::string texts[] = {waits + "; " + ForetoldText(*foretold) + " (UTC)", waits + "; " + brief,
+                               ToText(job) + ": " + brief};
+  const auto* fits =
+      std::ranges::find_if(texts, [width](const std::string& t) { return console::PlacesOf(t) <= width; });
+  return fits == std::end(texts) ? texts[std::size(texts) - 1] : *fits;
 }
 
 std::string ForetoldLines(const job::Foretold& foretold) {

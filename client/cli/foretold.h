@@ -3,6 +3,7 @@
 // statements that it follows from. Pure. Thread rule: any thread.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -20,7 +21,12 @@ namespace millrace::cli {
 // and the reason where nothing is said. Times are UTC; a day is told if it is not that of the statement, and seconds if
 // the time is within ten minutes of the statement.
 [[nodiscard]] std::string ForetoldText(const job::Foretold& foretold);
-// Returns that sentence and how often such statements have held, in lines that each have their newline.
+// Returns the line about a job that waits for `reason`, with when it will probably start and be done: the fullest text
+// that takes at most `width` places of a terminal, else the shortest one. The intervals are left out first, then the
+// reason. `foretold` may be null: nothing is said then.
+[[nodiscard]] std::string WaitingLine(JobId job, const std::string& reason, const job::Foretold* foretold,
+                                      std::size_t width);
+// Returns the sentence of ForetoldText and how often such statements have held, in lines that each have their newline.
 [[nodiscard]] std::string ForetoldLines(const job::Foretold& foretold);
 // Returns a time as in ForetoldText, for a table: "14:02"; "-" if it is unknown.
 [[nodiscard]] std::string ForetoldTime(const job::ForetoldTime& time, Micros made);

@@ -40,6 +40,7 @@ void Mask(int how) {
   MILLRACE_CHECK(::pthread_sigmask(how, &set, nullptr) == 0, "SIGINT can be blocked");
 }
 
+constexpr std::chrono::seconds kAskAgain{10};
 constexpr Micros kPatience = 120 * kSecond;  // enough for a master that is restarted
 
 struct Waited {
@@ -69,6 +70,7 @@ class Waiter {
       if (ready < 0 && errno != EINTR) return FromErrno(errno, "wait for the job");
       ShowAway(watch.AwaySince());
       if (ready == 0 && MillisLeft() == 0) return TimeIsUp();
+      if (ready == 0 && renews_ && !away_ && Clock::now() >= *renews_) Show(JobStatus(*shown_));
       if (waited[1].revents != 0) {
         sigint_.Consume();
         if (const std::optional<Waited> left = Interrupted()) return *left;
@@ -91,11 +93,16 @@ class Waiter {
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
   }
 
-  // Returns how long to wait for news: while the master is away, until the line that tells how long is to be renewed.
+  // Returns how long to wait for news: until the line on the terminal is to be renewed that tells how long the master
+  // has been away, or when the job starts.
   [[nodiscard]] int MillisToWait() const {
-    constexpr int kRenew = 1000;
     const int left = MillisLeft();
-    return !away_ ? left : left < 0 ? kRenew : std::min(left, kRenew);
+    if (!away_ && !renews_) return left;
+    std::chrono::milliseconds renew(1000);
+    if (!away_)
+      renew = std::chrono::ceil<std::chrono::milliseconds>(std::max(*renews_ - Clock::now(), Clock::duration::zero()));
+    const int wait = static_cast<int>(renew.count());
+    return left < 0 ? wait : std::min(left, wait);
   }
 
   // Tells that the master is away once that has lasted, for how long, and when it is back.
@@ -130,15 +137,21 @@ class Waiter {
   void Show(const JobStatus& status) {
     const Micros now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
     if (status.first_launch != 0 && !watched_) watched_ = {now, status.bytes_read};
-    if (!watched_ && !std::exchange(asked_, true)) AskWhen();
+    if (watched_) {
+      renews_ = std::nullopt;
+    } else if (!shown_ || shown_->reason != status.reason || (renews_ && Clock::now() >= *renews_)) {
+      AskWhen();
+    }
+    shown_ = status;
     if (!console_.err_is_terminal) {
       if (status.first_launch == 0 && std::exchange(told_reason_, status.reason) != status.reason &&
           !status.reason.empty())
         console::SayLine(console_, ToText(job_) + ": " + Printable(status.reason));
+      if (!watched_) TellPipe();
       if (const std::string line = plain_.Update(status); !line.empty()) console::SayLine(console_, line);
     } else if (!watched_) {
       const std::string why = status.reason.empty() ? "waits for a slot" : Printable(status.reason);
-      line_.Show(ToText(job_) + " " + why + (when_.empty() ? "" : "; " + when_));
+      line_.Show(WaitingLine(job_, why, when_ ? &*when_ : nullptr, console::TerminalWidth(console_.err) - 1));
     } else {
       const Pace pace{.bytes = status.bytes_read - std::min(status.bytes_read, watched_->bytes_read),
                       .time = now - watched_->since,
@@ -147,16 +160,22 @@ class Waiter {
     }
   }
 
-  // Asks when a job that waits will start and be done, once, and tells a pipe if that is known with some surety. A
-  // master that does not answer will be heard of by the watch.
+  // Asks when a job that waits will start and be done, and keeps the answer if that is known with some surety. A master
+  // that does not answer will be heard of by the watch.
   void AskWhen() {
+    when_ = std::nullopt;
+    if (console_.err_is_terminal) renews_ = Clock::now() + kAskAgain;
     std::string problem;
-    const Result<std::vector<job::Foretold>> foretold = client_.Foretell({job_}, &problem);
+    Result<std::vector<job::Foretold>> foretold = client_.Foretell({job_}, &problem);
     if (!foretold.ok() || foretold->empty()) return;
-    const job::Foretold& said = foretold->front();
-    if (!said.start || !said.start->at || said.start->intervals.empty()) return;
-    when_ = ForetoldText(said) + " (UTC)";
-    if (!console_.err_is_terminal) console::SayLine(console_, ToText(job_) + ": " + when_);
+    job::Foretold& said = foretold->front();
+    if (said.start && said.start->at && !said.start->intervals.empty()) when_ = std::move(said);
+  }
+
+  // Tells a pipe what was said, once, and again after the job's reason to wait has changed.
+  void TellPipe() {
+    if (when_) console::SayLine(console_, ToText(job_) + ": " + ForetoldText(*when_) + " (UTC)");
+    when_ = std::nullopt;
   }
 
   std::optional<Waited> Interrupted() {
@@ -208,8 +227,9 @@ class Waiter {
   std::string told_reason_;  // why the job waits, as last told
   TimeLeft left_;
   bool away_ = false, told_away_ = false;
-  bool asked_ = false;
-  std::string when_;  // it will start and be done, if that is known
+  std::optional<JobStatus> shown_;           // what Show showed last
+  std::optional<job::Foretold> when_;        // it will start and be done, if that is known, and was not told to a pipe
+  std::optional<Clock::time_point> renews_;  // when to ask again, and to renew the line on the terminal
   Clock::time_point away_since_;
   // Since when the job is watched that runs, and how much it had read by then.
   struct Watched {
