@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -114,7 +115,9 @@ std::string StandText(const job::Why& why) {
   std::string text;
   if (!why.job.start || *why.job.start >= why.made)
     text = time(why.job.start, "starts", "start", why.job.why_no_start) + ", ";
-  return "  played forward, " + text + time(why.job.end, "is done", "end", why.job.why_no_end) + " (UTC)\n";
+  text = "  played forward, " + text + time(why.job.end, "is done", "end", why.job.why_no_end) + " (UTC)";
+  const bool told = why.job.end || (why.job.start && *why.job.start >= why.made);
+  return text + (told ? "; `millrace job status` corrects such times by how far off earlier ones were\n" : "\n");
 }
 
 Json SecondsOrNull(std::optional<Micros> time) { return time ? console::Seconds(*time) : Json(nullptr); }
@@ -158,6 +161,21 @@ Json TriedToJson(const job::Why& why, const job::TriedChange& change) {
   return json;
 }
 
+// Returns true if both are priorities and have the same effect on the job and on the others.
+bool AlikePriorities(const job::TriedChange& one, const job::TriedChange& other) {
+  const auto effect = [](const job::TriedChange& change) {
+    return std::tie(change.kind, change.untried, change.job.start, change.job.end, change.later, change.later_count,
+                    change.later_sum, change.unknown);
+  };
+  return one.kind == Kind::kPriority && effect(one) == effect(other);
+}
+
+// Returns the change that helps with its gain and its price, in a line. `alike` are higher priorities that do no more.
+std::string HelpLine(const job::Why& why, const job::TriedChange& change, const std::string& alike) {
+  return "    " + Named(change) + (alike.empty() ? "" : " (no more with " + alike + ")") + ": " +
+         GainText(why, change) + PriceText(change) + "\n";
+}
+
 std::string WaitLines(const Waits& waits) {
   std::string text;
   for (const job::SchedulerView::Wait& wait : waits)
@@ -179,22 +197,32 @@ std::optional<bool> Helps(const job::Why& why, const job::TriedChange& change) {
 std::string WhyText(const job::Why& why) {
   if (!why.problem.empty()) return "  what would help cannot be tried: " + Printable(why.problem) + "\n";
   std::string text = AheadText(why) + StandText(why);
-  std::string helps, rest, not_known, untried;
+  std::string helps, no_earlier_end, no_earlier_start, not_known, untried;
   const auto list = [](std::string* names, const std::string& name) { *names += (names->empty() ? "" : ", ") + name; };
-  for (const job::TriedChange& change : why.tried) {
+  const std::vector<job::TriedChange>& tried = why.tried;
+  for (auto at = tried.begin(); at != tried.end(); ++at) {
+    const job::TriedChange& change = *at;
     const std::optional<bool> does = Helps(why, change);
+    const auto alike = [&change](const job::TriedChange& other) { return AlikePriorities(change, other); };
     if (!change.untried.empty()) {
       untried += "  not tried: " + Named(change) + ", since " + Printable(change.untried) + "\n";
     } else if (!does) {
       list(&not_known, Named(change));
-    } else if (*does) {
-      helps += "    " + Named(change) + ": " + GainText(why, change) + PriceText(change) + "\n";
-    } else {
-      list(&rest, Named(change));
+    } else if (!*does) {
+      const std::string gain = GainText(why, change);
+      list(GainsOf(why, change).end ? &no_earlier_end : &no_earlier_start,
+           Named(change) + (gain.empty() ? "" : " (" + gain + ")"));
+    } else if (std::none_of(tried.begin(), at, alike)) {
+      std::string higher;
+      std::for_each(at + 1, tried.end(), [&](const job::TriedChange& other) {
+        if (alike(other)) list(&higher, Printable(other.name));
+      });
+      helps += HelpLine(why, change, higher);
     }
   }
   if (!helps.empty()) text += "  what would help:\n" + helps;
-  if (!rest.empty()) text += "  would not help: " + rest + "\n";
+  if (!no_earlier_end.empty()) text += "  would not end it earlier: " + no_earlier_end + "\n";
+  if (!no_earlier_start.empty()) text += "  would not start it earlier: " + no_earlier_start + "\n";
   if (!not_known.empty()) text += "  nobody knows whether these would help: " + not_known + "\n";
   return text + untried;
 }
@@ -217,9 +245,8 @@ int WhyJob(const Invocation& invocation, const Words& args) {
   console::Arguments arguments(
       "job why", "JOB",
       "Says why a job waits, which jobs are ahead of it, and what would help: a higher priority, another pool, one "
-      "node "
-      "more, another scheduler. Each is tried by playing the jobs forward, and comes with its price for other jobs. "
-      "Nothing is changed.");
+      "node more, another scheduler. Each is tried by playing the jobs forward, and comes with its price for other "
+      "jobs. Nothing is changed.");
   arguments.Example("12 --under fair+delay");
   bool json = false;
   std::vector<std::string> under;
@@ -235,22 +262,20 @@ int WhyJob(const Invocation& invocation, const Words& args) {
   if (!status.ok()) return invocation.Fail("job why", status.status());
   const Result<Waits> waits = Ended(status->state) ? Result<Waits>(Waits()) : client.ExplainWaits(*job);
   if (!waits.ok()) return invocation.Fail("job why", waits.status());
-  job::Why why;
-  why.problem = "it has ended";
-  if (!Ended(status->state)) {
-    Result<job::Why> asked = client.AskWhy(*job, under);
-    if (!asked.ok()) return invocation.Fail("job why", asked.status());
-    why = std::move(asked).value();
+  const Result<job::Why> why = client.AskWhy(*job, under);
+  if (!why.ok()) {
+    const bool misused = why.status().code() == StatusCode::kInvalid;
+    return invocation.Fail("job why", why.status(), misused ? kWrongUsage : kFailed);
   }
   console::Printer out(invocation.console);
   if (json) {
     Json whole = WithWaits(*status, *waits);
-    AddWhy(why, &whole);
+    AddWhy(*why, &whole);
     out << console::Dump(whole) + "\n";
   } else {
     out << ToText(*job) + " " + Quote(status->name) + " of " + Printable(status->owner) + ": " +
                std::string(ToString(status->state)) + (status->reason.empty() ? "" : ", " + Printable(status->reason)) +
-               "\n" + WaitLines(*waits) + WhyText(why);
+               "\n" + WaitLines(*waits) + WhyText(*why);
   }
   return kDone;
 }

@@ -13,7 +13,7 @@ namespace millrace::cli {
 
 // Returns whether the change helps; nothing if that is not known, or it was not tried.
 [[nodiscard]] std::optional<bool> Helps(const job::Why& why, const job::TriedChange& change);
-// Returns lines that each have their newline.
+// Returns lines that each have their newline. Of priorities with the same effect only the lowest has a line.
 [[nodiscard]] std::string WhyText(const job::Why& why);
 // Returns the fields that `millrace job why --json` adds to the job's (docs/use/json.md).
 void AddWhy(const job::Why& why, nlohmann::ordered_json* json);

@@ -264,6 +264,7 @@ struct TriedChange {
   struct Later {
     JobId job;
     Micros by = 0;
+    bool operator==(const Later&) const = default;
   };
   Kind kind = Kind::kNode;
   std::string name;                               // the priority, the pool or the scheduler

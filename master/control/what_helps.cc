@@ -49,6 +49,11 @@ std::vector<std::string> WhatHelps::Pools() const {
 }
 
 Result<kj::Promise<std::shared_ptr<const WhatHelps::Answer>>> WhatHelps::Ask(Question question) {
+  const std::string settings = sched::FormatSettings(scheduler_.settings());
+  for (const std::string& name : question.under) {
+    std::string why;
+    if (sched::MakeScheduler({name, settings}, false, &why) == nullptr) return Invalid(why);
+  }
   auto reply = kj::newPromiseAndFulfiller<std::shared_ptr<const Answer>>();
   if (waiting_.size() >= kMostWaiting)
     return Unavailable("many such questions are being answered; ask again in a few seconds");
@@ -63,10 +68,9 @@ Result<kj::Promise<std::shared_ptr<const WhatHelps::Answer>>> WhatHelps::Ask(Que
 void WhatHelps::Begin(Question question, Reply reply) {
   auto work = std::make_shared<Work>();
   Answer& answer = *work->answer;
-  answer.made = forecasts_.Now();
   const JobRecord* record = jobs_.FindRecord(question.job);
   const sched::JobState* job = jobs_.cluster().FindJob(question.job);
-  const std::string waits = record == nullptr ? "" : WhyItWaits(*record);
+  const std::string waits = record == nullptr || record->outcome ? "" : WhyItWaits(*record);
   if (!waits.empty()) {
     answer.problem = (waits.starts_with("it ") ? "" : "it ") + waits;
   } else if (job == nullptr || !job->alive()) {
@@ -79,6 +83,7 @@ void WhatHelps::Begin(Question question, Reply reply) {
     if (work->engine == nullptr) answer.problem = "the scheduler " + scheduler_.name() + " cannot be played forward";
   }
   if (!answer.problem.empty()) return reply->fulfill(std::shared_ptr<const Answer>(work->answer));
+  answer.made = forecasts_.Now();
   work->times = jobs_.forecaster().times();
   work->job = question.job;
   work->changes = ChangesFor(*job, question, &answer.labels);

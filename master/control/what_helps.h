@@ -60,7 +60,8 @@ class WhatHelps {
 
   // Returns the pools that have settings or a live job, in order. O(live jobs)
   [[nodiscard]] std::vector<std::string> Pools() const;
-  // Answers about a live job. Fails with kUnavailable while kMostWaiting questions wait for others.
+  // Answers about a job; of one that does not live, that it has ended. Fails with kInvalid if a scheduler of the
+  // question cannot be made, and with kUnavailable while kMostWaiting questions wait for others.
   [[nodiscard]] Result<kj::Promise<std::shared_ptr<const Answer>>> Ask(Question question);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements about jobs while a play is under way on another thread: what comes in between, and the master's end.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -242,7 +243,7 @@ TEST_F(ForecastsTest, QuestionsOfWhatHelpsAreAnsweredOneAfterAnother) {
   std::vector<Answer> answers;
   std::vector<kj::Promise<void>> asked;
   const auto ask = [&](JobId job) {
-    auto answer = cluster_->control().what_helps().Ask({job, {"none"}, {}});
+    auto answer = cluster_->control().what_helps().Ask({job, {"capacity"}, {}});
     if (!answer.ok()) return answer.status();
     asked.push_back(
         (*std::move(answer)).then([&](Answer&& said) { answers.push_back(said); }).eagerlyEvaluate(nullptr));
@@ -260,8 +261,13 @@ TEST_F(ForecastsTest, QuestionsOfWhatHelpsAreAnsweredOneAfterAnother) {
   ASSERT_EQ(answers[0]->what.ahead.size(), 1u);
   EXPECT_EQ(answers[0]->what.ahead[0].job, kFirst);
   ASSERT_EQ(answers[0]->labels.size(), answers[0]->what.tried.size());
-  EXPECT_EQ(answers[0]->labels.back().name, "none");
-  EXPECT_NE(answers[0]->what.tried.back().untried, "");
+  EXPECT_EQ(answers[0]->labels.back().name, "capacity");
+  EXPECT_EQ(answers[0]->what.tried.back().untried, "");
+  for (const JobId job : {kSecond, JobId{99}}) {
+    const auto refused = cluster_->control().what_helps().Ask({job, {"fair", "nonsense"}, {}});
+    EXPECT_EQ(refused.status().code(), StatusCode::kInvalid);
+    EXPECT_THAT(refused.status().message(), testing::HasSubstr("\"nonsense\"; there is: fifo"));
+  }
   asked.clear();
   ASSERT_TRUE(ask(kSecond).ok());
   asked.clear();  // its caller has gone
@@ -269,6 +275,7 @@ TEST_F(ForecastsTest, QuestionsOfWhatHelpsAreAnsweredOneAfterAnother) {
   ASSERT_TRUE(ask(JobId{99}).ok());
   cluster_->Advance(0.001);
   EXPECT_EQ(answers.back()->problem, "it has ended");
+  EXPECT_EQ(answers.back()->made, 0) << "nothing was played";
 }
 
 }  // namespace

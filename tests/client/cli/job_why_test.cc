@@ -2,6 +2,7 @@
 // What would help a job, in words.
 #include "client/cli/job_why.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::cli {
@@ -50,11 +51,12 @@ TEST(JobWhy, TellsTheGainAndThePrice) {
   EXPECT_EQ(
       WhyText(why),
       "  ahead of it: job3 (done 13:00), job4 (its end is unknown) and 3 more\n"
-      "  played forward, starts 13:00, is done 14:00 (UTC)\n"
+      "  played forward, starts 13:00, is done 14:00 (UTC); `millrace job status` corrects such times by how far off "
+      "earlier ones were\n"
       "  what would help:\n"
       "    priority HIGH: starts 50 min earlier, is done 1 h earlier; job3 is done 20 min later, job5 1 min (of 1 "
       "other that is unknown)\n"
-      "  would not help: one node more (2 map slots, 1 reduce slot)\n"
+      "  would not end it earlier: one node more (2 map slots, 1 reduce slot)\n"
       "  not tried: scheduler none, since there is none\n");
 }
 
@@ -62,6 +64,46 @@ TEST(JobWhy, WhatEndsLaterDoesNotHelpEvenIfItStartsEarlier) {
   const job::Why why = Asked();
   EXPECT_EQ(Helps(why, Priority(kNoon, kNoon + 3 * kHour)), false);
   EXPECT_EQ(Helps(why, Priority(kNoon + 2 * kHour, kNoon + kHour)), true);
+}
+
+TEST(JobWhy, SaysWhatAChangeDoesInsteadOfHelping) {
+  job::Why why = Asked();
+  why.tried.push_back(Priority(kNoon, kNoon + 3 * kHour));
+  job::TriedChange pool = Priority(kNoon + 50 * kMinute, kNoon + 2 * kHour);
+  pool.kind = Kind::kPool;
+  pool.name = "web";
+  why.tried.push_back(pool);
+  job::TriedChange node = Priority(kNoon + kHour, 0);
+  node.kind = Kind::kNode;
+  node.job.end = std::nullopt;
+  why.tried.push_back(node);
+  EXPECT_THAT(WhyText(why),
+              testing::EndsWith("\n  would not end it earlier: priority HIGH (starts 1 h earlier, is done 1 h later), "
+                                "--pool web (starts 10 min earlier)\n"
+                                "  would not start it earlier: one node more\n"));
+}
+
+TEST(JobWhy, TellsPrioritiesOfTheSameEffectOnce) {
+  job::Why why = Asked();
+  job::TriedChange change = Priority(kNoon, kNoon + kHour);
+  why.tried.push_back(change);
+  change.name = "VERY_HIGH";
+  why.tried.push_back(change);
+  EXPECT_THAT(WhyText(why),
+              testing::EndsWith("what would help:\n    priority HIGH (no more with VERY_HIGH): starts 1 h "
+                                "earlier, is done 1 h earlier; no other job ends later\n"));
+  why.tried[0].name = "NORMAL";
+  change.name = "HIGH";
+  why.tried.insert(why.tried.begin() + 1, change);
+  EXPECT_THAT(WhyText(why), testing::HasSubstr("priority NORMAL (no more with HIGH, VERY_HIGH): "));
+  // Another price is another effect.
+  why.tried[2].later = {{JobId{3}, kMinute}};
+  why.tried[2].later_count = 1;
+  why.tried[2].later_sum = kMinute;
+  EXPECT_THAT(WhyText(why), testing::HasSubstr("priority NORMAL (no more with HIGH): "));
+  EXPECT_THAT(WhyText(why),
+              testing::HasSubstr("    priority VERY_HIGH: starts 1 h earlier, is done 1 h earlier; job3 is "
+                                 "done 1 min later\n"));
 }
 
 TEST(JobWhy, SaysThatItDoesNotKnow) {
