@@ -8,6 +8,7 @@ import time
 import unittest
 
 from cluster import LIMIT_SECONDS, Cluster
+from test_terminal import Terminal
 
 JOBS = 26
 EARLIER = 24
@@ -78,6 +79,7 @@ class ForecastsTest(unittest.TestCase):
         self.assertIn("DONE (UTC)", self.run_text("job", "list", "--start", "--live"))
         self.cluster.run("job", "wait", late, after)
         self.assertIsNone(self.status(after)["foretold"])
+        self.waits_for_a_job_that_is_released()
 
         # What was learnt of statements survives the master.
         self.cluster.stop_master()
@@ -86,6 +88,27 @@ class ForecastsTest(unittest.TestCase):
         said = self.told(again)["foretold"]
         self.assertGreaterEqual(said["end"]["records"], 20)
         self.cluster.run("job", "wait", again)
+
+    def waits_for_a_job_that_is_released(self):
+        """Who waits for a job is told when it will start once it is released, in a pipe and on one line of a terminal."""
+        busy = self.sleep("busy", 8, 2000)
+        held = self.sleep("let-go", 2, 1200)
+        self.cluster.run("job", "hold", held)
+        waiter = self.cluster.start("job", "wait", held)
+        self.assertIn(b"it is held", waiter.stderr.readline())
+        terminal = Terminal(self.cluster.environment(), 80, "job", "wait", held)
+        terminal.until(b"it is held")
+        self.cluster.run("job", "release", held)
+        self.assertRegex(waiter.stderr.readline().decode(), rf"^job{held}: likely starts .*; likely done .* \(UTC\)\n$")
+        terminal.until(b"likely starts ")
+        terminal.until(b"\x1b[K")
+        said = re.search(r"\r([^\r\x1b]*likely starts [^\r\x1b]*)\x1b", terminal.text.decode())
+        self.assertRegex(said.group(1), r"likely starts [\d:]+, done [\d:]+ \(UTC\)$")
+        self.assertLess(len(said.group(1)), 80)
+        self.cluster.run("job", "wait", busy)
+        self.assertEqual(terminal.end()[0], 0)
+        waiter.communicate(timeout=LIMIT_SECONDS)
+        self.assertEqual(waiter.returncode, 0)
 
     def until_told(self, job, said):
         """Returns the first statement of the job for which `said` holds."""
@@ -140,12 +163,12 @@ class ForecastsTest(unittest.TestCase):
             self.until(job, lambda status: status["maps"]["running"] == 1)
         long = self.sleep("long", 2, 3_600_000, "--map-time", "2h", "--pool", "web")
         short = self.sleep("short", 1, 100, "--map-time", "60s", "--pool", "ads")
-        why = json.loads(self.run_text("job", "why", short, "--json", "--under", "fair", "--under", "nonsense"))
+        why = json.loads(self.run_text("job", "why", short, "--json", "--under", "fair"))
         self.assertIsNone(why["problem"])
         self.assertEqual([ahead["job"] for ahead in why["ahead"]], [int(job) for job in (*busy, long)])
         tried = {(change["kind"], change["name"]): change for change in why["tried"]}
         self.assertEqual(set(tried), {("priority", "HIGH"), ("priority", "VERY_HIGH"), ("pool", "web"), ("pool", self.pool_of(busy[0])), ("node", None),
-                                      ("scheduler", "fair"), ("scheduler", "nonsense")})
+                                      ("scheduler", "fair")})
         # As things stand the short one comes after both maps of the long one, when the first of them ends: at 3 h. With a priority above
         # that of the long one it is first, at 1 h, and the long one's first map begins a minute later.
         begun = why["made_at"]
@@ -165,19 +188,27 @@ class ForecastsTest(unittest.TestCase):
         self.assertEqual(node["later"], [])
         self.assertFalse(tried["pool", "web"]["helps"], "fifo knows no pools")
         self.assertTrue(tried["scheduler", "fair"]["helps"])
-        self.assertIn("nonsense", tried["scheduler", "nonsense"]["untried"])
         text = self.run_text("job", "why", short)
         self.assertRegex(text, r"ahead of it: job\d+ \(done .*\), job\d+ \(done .*\), job\d+ \(done ")
-        self.assertRegex(text, r"  what would help:\n    priority HIGH: starts (2 h|1 h 59 min).* earlier, is done (2 h|1 h 59 min).* earlier; no other job ends later")
+        self.assertRegex(text, r"  what would help:\n    priority HIGH \(no more with VERY_HIGH\): starts (2 h|1 h 59 min).* earlier, is done (2 h|1 h 59 min).* earlier; no other job ends later")
+        self.assertNotIn("    priority VERY_HIGH", text)
         self.assertRegex(text, r"one node more \(1 map slot, 1 reduce slot\): starts ")
-        self.assertRegex(text, r"would not help: .*--pool web")
+        self.assertRegex(text, r"would not end it earlier: .*--pool web")
+        self.assertIn("(UTC); `millrace job status` corrects such times by how far off earlier ones were\n", text)
+        self.refuses_nonsense(short)
         self.cluster.run("job", "hold", short)
+        self.refuses_nonsense(short)
         self.assertIn(f"what would help cannot be tried: it is held, until `millrace job release {short}`", self.run_text("job", "why", short))
         ran = self.run_text("job", "why", busy[0])
         self.assertNotIn("ahead of it", ran)
         for job in (short, long, *busy):
             self.cluster.run("job", "kill", job)
         self.assertIn("it has ended", self.run_text("job", "why", short))
+        self.refuses_nonsense(short)
+
+    def refuses_nonsense(self, job):
+        _, said = self.cluster.run("job", "why", job, "--under", "fair", "--under", "NONSENSE", status=2)
+        self.assertIn(b'millrace: job why: no scheduler is called "NONSENSE"; there is: fifo, capacity, ', said)
 
     def pool_of(self, job):
         return json.loads(self.run_text("job", "status", job, "--json"))["pool"]
@@ -188,6 +219,15 @@ class ForecastsTest(unittest.TestCase):
         blockers = [self.sleep(f"block{i}", 1, 3_600_000) for i in range(2)]
         waiting = self.sleep("waits", 1, 100)
         made = self.until_told(waiting, self.knows)["made_at"]
+        other = self.sleep("other", 1, 100)
+        for _ in range(3):
+            for change in (("job", "priority", waiting, "HIGH"), ("job", "hold", other), ("job", "release", other), ("job", "priority", waiting, "NORMAL")):
+                before = time.time()
+                self.cluster.run(*change)
+                told = self.status(waiting)["foretold"]
+                self.assertTrue(self.knows(told))
+                self.assertGreater(told["made_at"], before, change)
+        self.cluster.run("job", "kill", other)
         for change in (self.set_scheduler, self.lose_worker, self.lose_master):
             change()
             made = self.until_told(waiting, lambda told: self.knows(told) and told["made_at"] > made)["made_at"]
