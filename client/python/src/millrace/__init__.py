@@ -20,11 +20,11 @@
 docs/use/python.md is the tutorial.
 """
 
+from .context import Counter, Task, counter, file, option, status
+from .context import current as task
 from .errors import CommandFailed, JobFailed, MillraceError, TaskError, UsageError
 from .formats import Format
 from .jobs import File, Job, To, job
-from .context import Counter, Task, counter, file, option, status
-from .context import current as task
 
 __version__ = "0.1.0"
 

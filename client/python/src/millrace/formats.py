@@ -189,7 +189,7 @@ class Records(Format):
 
     def bytes_of(self, item: Any) -> tuple[bytes, bytes]:
         if not (isinstance(item, tuple) and len(item) == 2):
-            raise TypeError(f"output=\"records\" takes pairs of key and value, and not {item!r:.60}")
+            raise TypeError(f'output="records" takes pairs of key and value, and not {item!r:.60}')
         return keys.encode(item[0]), values.encode(item[1])
 
     def end(self) -> bytes:

@@ -57,7 +57,8 @@ class Mapper(NamedTuple):
 def reads_of(function: Function) -> Reads:
     """Returns what a map function takes, by its parameters. Raises UsageError if that cannot be."""
     try:
-        parameters = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD]
+        every = inspect.signature(function).parameters.values()
+        parameters = [p for p in every if p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD]
     except (TypeError, ValueError):
         parameters = []
     kinds = [_kind(function, p) for p in parameters]

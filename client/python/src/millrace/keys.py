@@ -92,6 +92,7 @@ def decode(data: bytes) -> Any:
             return data[1:]
         if first == 0x00 and len(data) == 1:
             return None
+        key: Any
         if first == 0x01:
             key, end = _take_number(data, 1)
         elif first == 0xFB:
@@ -257,9 +258,10 @@ _ADVICE = {
 
 def _plain(key: Any) -> Key:
     """Returns the key as exactly one of the plain types. Raises TypeError with advice if it is of none."""
-    for kind in (str, bytes, float, tuple):
-        if isinstance(key, kind):
-            return key if kind is tuple and type(key) is tuple else kind.__new__(kind, key)  # type: ignore[no-any-return]
+    plain: Any
+    for plain in (str, bytes, float, tuple):
+        if isinstance(key, plain):
+            return plain.__new__(plain, key)  # type: ignore[no-any-return]
     if isinstance(key, int) or hasattr(type(key), "__index__"):
         return int(key)
     name = type(key).__name__
@@ -271,6 +273,4 @@ def _plain(key: Any) -> Key:
             advice = "yield key.value"
         else:
             advice = "yield a tuple of what makes it this key"
-    raise TypeError(
-        f"a key is a str, bytes, an int, a float, a bool, None or a tuple of these, and not of the type {name}: {advice}"
-    )
+    raise TypeError(f"a key is a str, bytes, an int, a float, a bool, None or a tuple of these, and not of the type {name}: {advice}")

@@ -11,7 +11,10 @@ from __future__ import annotations
 import bz2
 import collections
 import gzip
+import io
+import json
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -22,7 +25,7 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 from . import formats, keys, values, wire
-from .child import Session, describe
+from .child import Session
 from .errors import JobFailed, UsageError, job_failed
 from .jobs import File, Job, Reads
 
@@ -30,7 +33,7 @@ from .jobs import File, Job, Reads
 class Split(NamedTuple):
     """The input of a map: the number of the INPUT it belongs to, the name of its file, and its messages between I and E."""
 
-    index: int
+    input: int
     path: str
     messages: list[wire.Message]
 
@@ -119,15 +122,9 @@ class InChild:
 
 
 def failure_of(answers: Sequence[wire.Message]) -> dict[str, Any]:
-    import json
-
-    return next((json.loads(payload) for kind, payload in answers if kind == wire.FAILED), None) or describe(Exception("unknown"), _nowhere())
-
-
-def _nowhere() -> Any:
-    from .child import Place
-
-    return Place()
+    """Returns the JSON of the X among what a child has sent."""
+    failures: list[dict[str, Any]] = [json.loads(payload) for kind, payload in answers if kind == wire.FAILED]
+    return failures[-1]
 
 
 def run(job: Job, splits: Sequence[Split], runner: Runner, *, reducers: int = 1, options: Optional[Mapping[str, Any]] = None) -> Finished:
@@ -147,7 +144,7 @@ def run(job: Job, splits: Sequence[Split], runner: Runner, *, reducers: int = 1,
                 _take(sent, payload, name, number, partitions, finished)
 
     for number, split in enumerate(splits):
-        about = {"path": split.path, "name": os.path.basename(split.path), "index": split.index, "number": number, "offset": 0,
+        about = {"path": split.path, "name": os.path.basename(split.path), "index": split.input, "number": number, "offset": 0,
                  "length": sum(len(payload) for _, payload in split.messages)}  # fmt: skip
         attempt("map" if reduces else "map_only", number, [(wire.INPUT, wire.pack_json(about)), *split.messages, (wire.END, b"")])
     for number, records in enumerate(partitions):
@@ -157,8 +154,6 @@ def run(job: Job, splits: Sequence[Split], runner: Runner, *, reducers: int = 1,
 
 
 def _take(kind: bytes, payload: bytes, attempt: str, number: int, partitions: list[list[tuple[bytes, bytes]]], finished: Finished) -> None:
-    import json
-
     if kind == wire.OUT:
         for key, value in wire.unpack_records((payload,)):
             partitions[zlib.crc32(key) % len(partitions)].append((key, value))
@@ -193,8 +188,6 @@ def content_messages(data: bytes, reads: Reads) -> list[wire.Message]:
     if reads.unit == "lines":
         return list(line_messages(data))
     if reads.unit == "records":
-        import io
-
         return [(wire.RECORDS, payload) for payload in wire.pack_sorted(formats.raw_records(io.BytesIO(data)))]
     return [(wire.FILE, wire.pack_u64(at) + data[at : at + wire.BATCH_BYTES]) for at in range(0, len(data), wire.BATCH_BYTES)]
 
@@ -300,8 +293,6 @@ def test(
 
 def side_files(job: Job, place: str, given: Optional[Mapping[str, Any]] = None) -> dict[str, str]:
     """Returns where the side files of a job are, by name: those given, else those that the job names; archives are unpacked."""
-    import shutil
-
     found = {os.path.basename(path): os.path.abspath(path) for path in job.files if not path.endswith(".py")}
     for archive in job.archives:
         if os.path.basename(archive) not in (given or {}):
