@@ -48,7 +48,7 @@ class Session:
         """Runs an attempt for each J, until the messages end. Exceptions of the job's functions are sent and go no further."""
         for kind, payload in messages:
             if kind == wire.BEGIN:  # others are what an attempt that failed did not take
-                self._attempt(json.loads(payload), messages)
+                self._attempt(json.loads(payload), _within(messages))
 
     def _attempt(self, header: dict[str, Any], messages: Iterator[wire.Message]) -> None:
         self.failure = None
@@ -60,6 +60,8 @@ class Session:
             context.set_current(this)
             attempt = Attempt(self._job, this, self._send, self._keep)
             attempt.run(messages)
+        except wire.ChannelClosed:
+            raise
         except BaseException as error:
             self.failure = error
             self._tell(describe(error, attempt.place if attempt else Place()))
@@ -78,6 +80,12 @@ class Session:
             print(FAILURE_MARK + json.dumps(failure), file=sys.stderr)
         _flush()
         self._send(wire.FAILED, wire.pack_json(failure))
+
+
+def _within(messages: Iterator[wire.Message]) -> Iterator[wire.Message]:
+    """Returns the messages of an attempt; they end with E. Raises ChannelClosed if they end before."""
+    yield from messages
+    raise wire.ChannelClosed("the attempt was abandoned")
 
 
 def _flush() -> None:
@@ -349,7 +357,7 @@ def main(load: Callable[[], tuple[Job, dict[str, str]]]) -> None:
         refuse(channel, describe(error, Place()))
         return
     session.hello()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError, EOFError):  # the attempt was abandoned
+    with contextlib.suppress(wire.ChannelClosed):  # an attempt was abandoned
         session.serve(channel.messages())
 
 
@@ -358,7 +366,7 @@ def refuse(channel: wire.Channel, failure: dict[str, Any]) -> None:
     channel.send(wire.HELLO, wire.pack_json({"version": wire.VERSION, "language": f"python {platform.python_version()}"}))
     print("\n".join(failure["traceback"]), file=sys.stderr)
     print(FAILURE_MARK + json.dumps(failure), file=sys.stderr, flush=True)
-    with contextlib.suppress(OSError, EOFError):
+    with contextlib.suppress(wire.ChannelClosed):
         for kind, _ in channel.messages():
             if kind == wire.BEGIN:
                 channel.send(wire.FAILED, wire.pack_json(failure))

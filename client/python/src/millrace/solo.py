@@ -91,7 +91,7 @@ class InChild:
             try:
                 for kind, payload in [(wire.BEGIN, wire.pack_json(header)), *messages]:
                     self._channel.send(kind, payload)
-            except OSError:
+            except wire.ChannelClosed:
                 pass  # the child has ended; the reader says so
 
         writer = threading.Thread(target=write)

@@ -44,6 +44,10 @@ _three = struct.Struct("<III")
 _u64 = struct.Struct("<Q")
 
 
+class ChannelClosed(Exception):
+    """The other end is gone, so what was being done for it is of no use any more."""
+
+
 class Channel:
     """One end of the socket. Requires: at most one thread reads, and at most one writes."""
 
@@ -52,25 +56,31 @@ class Channel:
         self._reader = sock.makefile("rb", 1 << 18)
 
     def messages(self) -> Iterator[Message]:
-        """Returns the messages until the other end closes. Raises EOFError if it closes within one."""
+        """Returns the messages until the other end closes. Raises ChannelClosed if it closes within one."""
         read = self._reader.read
         while True:
-            head = read(5)
+            try:
+                head = read(5)
+            except ConnectionResetError:
+                return
             if not head:
                 return
             if len(head) < 5:
-                raise EOFError("the channel ended within a message")
+                raise ChannelClosed("the channel ended within a message")
             size, kind = _head.unpack(head)
             if size > LARGEST:
                 raise ValueError(f"a message of {size} bytes: this is not the child protocol")
             payload = read(size)
             if len(payload) < size:
-                raise EOFError("the channel ended within a message")
+                raise ChannelClosed("the channel ended within a message")
             yield bytes((kind,)), payload
 
     def send(self, kind: bytes, *parts: bytes) -> None:
-        """Writes a message whose payload is the parts together. Blocks until it is written."""
-        self._socket.sendall(b"".join((_head.pack(sum(map(len, parts)), kind[0]), *parts)))
+        """Writes a message whose payload is the parts together. Blocks until it is written. Raises ChannelClosed."""
+        try:
+            self._socket.sendall(b"".join((_head.pack(sum(map(len, parts)), kind[0]), *parts)))
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise ChannelClosed("the channel was closed") from error
 
     def close(self) -> None:
         self._reader.close()
