@@ -37,7 +37,7 @@ def in_child(job, inputs, *, reducers=1, options=None, files=None, python=sys.ex
         splits += solo.splits_of(index, given, job.mappers[index if len(job.mappers) > 1 else 0].reads, 3)
     with tempfile.TemporaryDirectory() as place:
         paths = write_side_files(place, files)
-        Path(place, bundle.NAME).write_bytes(bundle.build(job, paths).data)
+        Path(place, bundle.NAME).write_bytes(bundle.build(job, [*job.files, *paths]).data)
         env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         with open(os.path.join(place, "log"), "w+b") as log, solo.InChild([python, bundle.NAME], cwd=place, env=env, log=log) as child:
             try:

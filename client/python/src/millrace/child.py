@@ -84,7 +84,8 @@ class Session:
 
 def _within(messages: Iterator[wire.Message]) -> Iterator[wire.Message]:
     """Returns the messages of an attempt; they end with E. Raises ChannelClosed if they end before."""
-    yield from messages
+    for message in messages:  # noqa: UP028 (`yield from` would close the messages together with this)
+        yield message
     raise wire.ChannelClosed("the attempt was abandoned")
 
 

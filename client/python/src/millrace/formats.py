@@ -287,7 +287,8 @@ def _take_varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-_crc_table: list[int] = []
+_crc_bytes: list[int] = []
+_crc_pairs: list[int] = []  # of two bytes at once
 
 
 def crc32c(data: bytes, crc: int = 0) -> int:
@@ -295,17 +296,28 @@ def crc32c(data: bytes, crc: int = 0) -> int:
     fast = _fast_crc32c()
     if fast is not None:
         return int(fast(data, crc))
-    if not _crc_table:
-        for byte in range(256):
-            entry = byte
-            for _ in range(8):
-                entry = entry >> 1 ^ (0x82F63B78 if entry & 1 else 0)
-            _crc_table.append(entry)
-    table = _crc_table
+    if not _crc_pairs:
+        _make_crc_tables()
+    pairs = _crc_pairs
     crc ^= 0xFFFFFFFF
-    for byte in data:
-        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    even = len(data) & ~1
+    for two in struct.unpack(f"<{even >> 1}H", data[:even]):
+        crc = pairs[(crc ^ two) & 0xFFFF] ^ crc >> 16
+    for byte in data[even:]:
+        crc = _crc_bytes[(crc ^ byte) & 0xFF] ^ crc >> 8
     return crc ^ 0xFFFFFFFF
+
+
+def _make_crc_tables() -> None:
+    for byte in range(256):
+        entry = byte
+        for _ in range(8):
+            entry = entry >> 1 ^ (0x82F63B78 if entry & 1 else 0)
+        _crc_bytes.append(entry)
+    one = _crc_bytes
+    for two in range(1 << 16):
+        entry = one[two & 0xFF] ^ two >> 8
+        _crc_pairs.append(one[entry & 0xFF] ^ entry >> 8)
 
 
 _fast: list[Any] = []
