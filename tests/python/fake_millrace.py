@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Stands in for the program `millrace`: a file system in the directory FAKE_DFS, and jobs that are run at once by the stand-in engine.
 
@@ -15,9 +14,6 @@ import sys
 import tempfile
 import urllib.parse
 from pathlib import Path
-
-import stand_in  # noqa: F401
-from millrace import errors, formats, solo
 
 ROOT = Path(os.environ.get("FAKE_DFS", "/nonexistent"))
 
@@ -92,6 +88,9 @@ def fs(words):
 
 
 def stream(words, local):
+    import stand_in  # noqa: F401
+    from millrace import errors, solo
+
     parser = argparse.ArgumentParser()
     for name in ("-io", "-mapper", "-reducer", "-inputformat", "-output", "-name", "-numReduceTasks", "--pool", "--priority", "--deadline", "--after"):
         parser.add_argument(name, default="")
@@ -168,7 +167,6 @@ def job(words):
 
 
 if __name__ == "__main__":
-    assert formats
     words = sys.argv[1:]
     if os.environ.get("FAKE_LOG"):
         with open(os.environ["FAKE_LOG"], "a") as record:

@@ -23,7 +23,6 @@ try:
 except ImportError:
     cloudpickle = None
 
-FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_millrace.py")
 JOB = """
 import millrace
 
@@ -120,7 +119,7 @@ class Bundles(unittest.TestCase):
     def script(self, text, *args, how=()):
         """Runs a script over the stand-in of the program."""
         path = self.write("script.py", text)
-        env = {**os.environ, "PYTHONPATH": os.path.join(stand_in.PACKAGE, "src"), "MILLRACE_BIN": FAKE, "FAKE_DFS": self.place}
+        env = {**os.environ, "PYTHONPATH": os.path.join(stand_in.PACKAGE, "src"), "MILLRACE_BIN": stand_in.make_program(self.place), "FAKE_DFS": self.place}
         return subprocess.run([sys.executable, *(how or (path,)), *args], cwd=self.place, env=env, capture_output=True, text=True, check=False)
 
     def test_a_script_travels_without_being_run_again(self):

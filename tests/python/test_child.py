@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import stand_in  # noqa: F401
+import stand_in
 import ways
 from millrace import bundle, child, emit, errors, keys, solo, values, wire
 
@@ -406,7 +406,7 @@ class Children(unittest.TestCase):
             script.write_text("import millrace\n@millrace.job\ndef job(line: str): yield line\njob.run('/in', '/out')\n")
             import subprocess
 
-            env = {**os.environ, "PYTHONPATH": os.path.join(stand_in.PACKAGE, "src"), "MILLRACE_BIN": os.path.join(os.path.dirname(__file__), "fake_millrace.py"),
+            env = {**os.environ, "PYTHONPATH": os.path.join(stand_in.PACKAGE, "src"), "MILLRACE_BIN": stand_in.make_program(place),
                    "FAKE_DFS": place}
             os.mkdir(os.path.join(place, "in"))
             Path(place, "in", "a").write_text("x\n")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file system of the cluster for fsspec: `millrace:///data/x.parquet`, or `millrace://HOST:PORT/...` for the master at that address.
+"""The file system of the cluster for fsspec: `millrace:///data/x.parquet`, on the cluster of MILLRACE_MASTER.
 
-Installing the package registers it, so `pandas.read_parquet("millrace:///data/x.parquet")` works as it is. Without a host the
-cluster is that of MILLRACE_MASTER. Needs fsspec.
+Installing the package registers it, so `pandas.read_parquet("millrace:///data/x.parquet")` works as it is. Needs fsspec.
 """
 
 from __future__ import annotations
@@ -28,7 +27,9 @@ class MillraceFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return [cls._strip_protocol(each) for each in path]
         path = os.fspath(path)
         if path.startswith("millrace://"):
-            path = "/" + path[len("millrace://") :].partition("/")[2]
+            path = path[len("millrace://") :]
+            if path and path[0] != "/":
+                raise ValueError(f"millrace://{path}: a path has three slashes (millrace:///{path}); MILLRACE_MASTER names the cluster")
         return "/" + path.strip("/")
 
     def info(self, path: str, **kwargs: Any) -> dict[str, Any]:
