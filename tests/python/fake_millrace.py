@@ -119,7 +119,8 @@ def stream(words, local):
              "done": len(splits), "fraction": 1.0}, "reduces": {"total": int(given.numReduceTasks), "running": 0, "done": 0, "fraction": 1.0}}
     with tempfile.TemporaryDirectory() as cwd:
         for file in given.file:
-            shutil.copy(file, cwd)
+            source, _, name = file.partition("#")
+            (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, os.path.join(cwd, name or os.path.basename(local)))
         for archive in given.archive:
             shutil.unpack_archive(archive, os.path.join(cwd, os.path.basename(archive)))
         env = {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **dict(pair.split("=", 1) for pair in given.cmdenv)}

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
+import zipfile
 from pathlib import Path
 
 import stand_in
@@ -144,6 +145,46 @@ class Submitting(WithFake):
         res = result.Result(9, result.DfsOutput("/out"))
         with unittest.mock.patch.object(result.Result, "status", lambda self: {"state": "running"}), self.assertRaises(TimeoutError):
             res.wait(timeout=0)
+
+
+class Environments(WithFake):
+    def setUp(self):
+        super().setUp()
+        patch = unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": os.path.join(self.place, "cache")})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def requirements(self, version):
+        """A requirements.txt that names a package of a wheel beside it."""
+        about = f"little-{version}.dist-info"
+        with zipfile.ZipFile(os.path.join(self.place, f"little-{version}-py3-none-any.whl"), "w") as wheel:
+            wheel.writestr("little.py", f"VERSION = {version!r}\n")
+            wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: little\nVersion: {version}\n")
+            wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{about}/RECORD", "")
+        path = Path(self.place, "requirements.txt")
+        path.write_text(f"--no-index\n--find-links {self.place}\nlittle=={version}\n")
+        return str(path)
+
+    def test_what_a_file_names_is_there_in_tasks_and_made_once(self):
+        if not _has("pip"):
+            self.skipTest("pip is not here")
+        self.put("/in", "x\n")
+        Path(self.place, "wanting.py").write_text("import millrace\n@millrace.job\ndef job(line: str):\n    import little\n    yield line, little.VERSION\n")
+        with unittest.mock.patch.object(sys, "path", [*sys.path, self.place]):
+            import wanting
+        self.addCleanup(sys.modules.pop, "wanting")
+        for number, version in enumerate(["1.0", "1.0", "2.0"]):
+            result = wanting.job.submit("/in", f"/out{number}", requirements=self.requirements(version), python=sys.executable)
+            self.assertEqual(list(result.wait()), [("x", version)])
+            made = os.listdir(os.path.join(self.place, "cache", "millrace", "environments"))
+            self.assertEqual(len(made), 2 if version == "2.0" else 1)
+        with self.assertRaisesRegex(millrace.UsageError, "pip could not install.*little==3"):
+            path = self.requirements("2.0")
+            Path(path).write_text("--no-index\nlittle==3\n")
+            wanting.job.submit("/in", "/out9", requirements=path)
+        with self.assertRaisesRegex(millrace.UsageError, "nowhere"):
+            wanting.job.submit("/in", "/out9", requirements="nowhere.txt")
 
 
 class Local(WithFake):

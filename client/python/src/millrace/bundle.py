@@ -2,14 +2,14 @@
 """What travels with a job: one zip file with the job's code and the part of this package that runs it.
 
     __main__.py    started as `python3 job.zip`; checks the version of Python before anything else
-    job.json       {"python": [3, 11], "by": "source" | "cloudpickle", "module", "attribute", "files": [names]}
+    job.json       {"python": [3, 11], "by": "source" | "cloudpickle", "module", "attribute", "files": [names], "environment"}
     millrace/      this package
     NAME.py ...    by source: the module of the job (a whole package if it lies in one), and modules named by files=
     job.pickle     by cloudpickle: the job; cloudpickle itself lies beside it
 
 Nothing has to be installed on workers but Python. Code goes as source where there is a source file in which the job is a name of
 the module; such a job runs on Python 3.9 and later. Else, from a notebook say, it goes by cloudpickle, if that is installed; then
-workers need the same minor version. The same job gives the same bytes.
+workers need the same minor version, as they do for the packages of a requirements.txt. The same job gives the same bytes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from .environment import NAME as environment_name
 from .errors import UsageError
 from .jobs import Job
 
@@ -72,6 +73,9 @@ if __name__ == "__main__":
     elif ABOUT["by"] == "cloudpickle" and HERE != MADE:
         refuse("the job was pickled by Python %d.%d, and the worker's %s is %d.%d: name another with python=, or put the job "
                "into a file of its own, whose source runs on any version" % (MADE + (sys.executable,) + HERE))
+    elif ABOUT["environment"] and HERE != MADE:
+        refuse("the packages of requirements= are for Python %d.%d, and the worker's %s is %d.%d: name another with python="
+               % (MADE + (sys.executable,) + HERE))
     else:
         from millrace import bundle, child
 
@@ -86,15 +90,20 @@ class Bundle(NamedTuple):
     by: str
 
 
-def build(job: Job, files_named: Optional[Sequence[str]] = None, archives: Optional[Sequence[str]] = None) -> Bundle:
+def build(
+    job: Job,
+    files_named: Optional[Sequence[str]] = None,
+    archives: Optional[Sequence[str]] = None,
+    environment: bool = False,
+) -> Bundle:
     """Returns the bundle of a job. Raises UsageError if its code cannot travel, saying what to do.
 
-    The other arguments are all its files= and archives=, if it gets more than it names itself.
+    The other arguments are all its files= and archives=, if it gets more than it names itself, and whether it has an environment.
     """
     job.check()
     named = list(job.files if files_named is None else files_named)
     beside = [*(path for path in named if not path.endswith(".py")), *(job.archives if archives is None else archives)]
-    about: dict[str, Any] = {"python": list(sys.version_info[:2]), "files": sorted(map(os.path.basename, beside))}
+    about: dict[str, Any] = {"python": list(sys.version_info[:2]), "files": sorted(map(os.path.basename, beside)), "environment": environment}
     files = {"__main__.py": _START.encode()}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         files[f"millrace/{path.name}"] = path.read_bytes()
@@ -120,6 +129,8 @@ def load(path: str) -> tuple[Job, dict[str, str]]:
     """Returns the job of the bundle from which this process was started, and where its side files are, by name."""
     with zipfile.ZipFile(path) as bundle:
         about = json.loads(bundle.read("job.json"))
+        if about["environment"]:
+            sys.path.insert(1, os.path.abspath(environment_name))
         if about["by"] == "cloudpickle":
             import pickle
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Optional, Union
 
-from . import bundle, formats, fs, program
+from . import bundle, environment, formats, fs, program
 from .errors import CommandFailed, JobFailed, UsageError, failure_in, job_failed
 from .jobs import Job
 
@@ -40,6 +40,7 @@ def submit(
     files: Iterable[str] = (),
     archives: Iterable[str] = (),
     env: Optional[Mapping[str, str]] = None,
+    requirements: str = "",
     python: str = "python3",
     name: str = "",
     pool: str = "",
@@ -55,6 +56,7 @@ def submit(
     options    options of the job, by name
     settings   options of the engine, as for `millrace run -D`: {"task.memory_limit": "2GiB"}
     files, archives, env   more of what the job has
+    requirements   a requirements.txt; its packages are installed once, on this machine, and go with the job
     python     the command of Python on the workers
     after      jobs that have to succeed first
     The others are those of `millrace run`. Raises UsageError before anything is sent, CommandFailed if the cluster refuses the job.
@@ -64,7 +66,7 @@ def submit(
         more += [flag, value] if value else []
     first = ",".join(str(each.number if isinstance(each, Result) else each) for each in after)
     more += ["--after", first] if first else []
-    with _words(job, inputs, output, reducers, options, settings, files, archives, env, python, name) as words:
+    with _words(job, inputs, output, reducers, options, settings, files, archives, env, requirements, python, name) as words:
         said = program.run(["stream", *words, *more])
     return Result(int(json.loads(said)["job"]), DfsOutput(output), job)
 
@@ -81,6 +83,7 @@ def local(
     files: Iterable[str] = (),
     archives: Iterable[str] = (),
     env: Optional[Mapping[str, str]] = None,
+    requirements: str = "",
     python: str = sys.executable,
     quiet: bool = False,
 ) -> Result:
@@ -89,7 +92,7 @@ def local(
     `inputs` are local files and directories, `output` is a directory that does not exist yet; the rest is as for `submit`. Tasks run
     with this Python. Raises JobFailed.
     """
-    with _words(job, inputs, output, reducers, options, settings, files, archives, env, python, "") as words:
+    with _words(job, inputs, output, reducers, options, settings, files, archives, env, requirements, python, "") as words:
         command = ["local", "--workers", str(workers), "stream", *words, "--json"]
         with program.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stderr is not None and process.stdout is not None
@@ -123,6 +126,7 @@ def _words(
     files: Iterable[str],
     archives: Iterable[str],
     env: Optional[Mapping[str, str]],
+    requirements: str,
     python: str,
     name: str,
 ) -> Iterator[list[str]]:
@@ -140,7 +144,7 @@ def _words(
     all_files, all_archives = [*job.files, *files], [*job.archives, *archives]
     with tempfile.TemporaryDirectory(prefix="millrace-job-") as place:
         zipped = os.path.join(place, bundle.NAME)
-        Path(zipped).write_bytes(bundle.build(job, all_files, all_archives).data)
+        Path(zipped).write_bytes(bundle.build(job, all_files, all_archives, bool(requirements)).data)
         command = f"{shlex.quote(python)} {bundle.NAME}"
         words = ["-io", "frames", "-mapper", command, "-inputformat", forms.pop(), "-output", output, "-name", name or job.name]
         for path in paths:
@@ -149,6 +153,8 @@ def _words(
             words += ["-reducer", command, "-numReduceTasks", str(reducers)]
         else:
             words += ["-numReduceTasks", "0"]
+        if requirements:
+            words += ["-file", f"{environment.build(requirements)}#{environment.NAME}"]
         for path in [zipped, *(path for path in all_files if not path.endswith(".py"))]:
             words += ["-file", path]
         for path in all_archives:
