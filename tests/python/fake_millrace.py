@@ -120,7 +120,7 @@ def stream(words, local):
     with tempfile.TemporaryDirectory() as cwd:
         for file in given.file:
             source, _, name = file.partition("#")
-            (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, os.path.join(cwd, name or os.path.basename(local)))
+            (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, os.path.join(cwd, name or os.path.basename(source)))
         for archive in given.archive:
             shutil.unpack_archive(archive, os.path.join(cwd, os.path.basename(archive)))
         env = {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **dict(pair.split("=", 1) for pair in given.cmdenv)}
