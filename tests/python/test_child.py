@@ -114,9 +114,19 @@ class Attempts(unittest.TestCase):
 
         pairs.reduce(lambda key, records: [(key, [key for key, _ in records])])
         said = talk(pairs, begin("map"), INPUT, lines(b"x\n"), END)
-        [(key, group, value)] = [record for kind, payload in said if kind == wire.GROUPED for record in wire.unpack_grouped(payload)]
+        [(key, group, value)] = [record for kind, payload in said if kind == wire.GROUPED for record in wire.unpack_marked(payload)]
         self.assertEqual((key, value), (keys.encode(("x", 5)), b""))
         self.assertTrue(keys.encode(("x", 7)).startswith(key[:group]) and not keys.encode(("xy", 5)).startswith(key[:group]))
+
+    def test_a_partition_of_the_jobs_own(self):
+        job = counting()
+        job.partition = lambda key, reduces: (len(key) + reduces) % reduces
+        said = talk(job, begin("map", reduces=3), INPUT, lines(b"a bbbb\n"), END)
+        self.assertEqual(list(wire.unpack_marked(said[0][1])), [(b"a", 1, values.encode(1)), (b"bbbb", 1, values.encode(1))])
+        self.assertEqual(said[0][0], wire.PLACED)
+        for wrong in (3, -1, 1.0):
+            job.partition = lambda key, reduces, wrong=wrong: wrong
+            self.assertIn("from 0 to 2", failure(talk(job, begin("map", reduces=3), INPUT, lines(b"a\n"), END))["message"])
 
     def test_maps_of_bytes_batches_and_records(self):
         takes = {}

@@ -29,12 +29,17 @@ def lines_of_words(source, count):
 
 class Examples(unittest.TestCase):
     maxDiff = 2000
+    way = ""
 
     def each_way(self, job, inputs, **how):
         for name, way in ways.WAYS.items():
             for reducers in (1, 3):
-                with self.subTest(way=name, reducers=reducers):
-                    yield way(job, inputs, reducers=reducers, **how)
+                self.way = f"{name}, {reducers} reduces"
+                yield way(job, inputs, reducers=reducers, **how)
+        self.way = ""
+
+    def _formatMessage(self, msg, standard):
+        return super()._formatMessage(msg, standard) + (f" ({self.way})" if self.way else "")
 
     def test_wordcount(self):
         from wordcount import wordcount, wordcount_batch

@@ -87,6 +87,13 @@ class Tests(unittest.TestCase):
         self.assertEqual(sorted(ran), [(letter, 3) for letter in "abcdefgh"])
         self.assertEqual(len([name for name in ran.files if ran.files[name]]), 3)
 
+    def test_a_partition_gives_an_order_over_all_reduces(self):
+        ordered = millrace.job(partition=lambda key, reducers: min(key // 10, reducers - 1))(lambda line: (int(line), None))
+        ordered.reduce(lambda key, values: [key])
+        ran = ordered.test([str(n * 7 % 30) for n in range(30)], reducers=3)
+        self.assertEqual(ran, list(range(30)))
+        self.assertEqual([len(data.split()) for data in ran.files.values()], [10, 10, 10])
+
     def test_inputs_of_all_kinds(self):
         with tempfile.TemporaryDirectory() as place:
             Path(place, "b.txt").write_text("b\n")

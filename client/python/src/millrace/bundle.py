@@ -103,7 +103,11 @@ def build(
     job.check()
     named = list(job.files if files_named is None else files_named)
     beside = [*(path for path in named if not path.endswith(".py")), *(job.archives if archives is None else archives)]
-    about: dict[str, Any] = {"python": list(sys.version_info[:2]), "files": sorted(map(os.path.basename, beside)), "environment": environment}
+    about: dict[str, Any] = {
+        "python": list(sys.version_info[:2]),
+        "files": sorted(map(os.path.basename, beside)),
+        "environment": environment,
+    }
     files = {"__main__.py": _START.encode()}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         files[f"millrace/{path.name}"] = path.read_bytes()

@@ -140,11 +140,11 @@ class Attempt:
         if job.start_hook is not None and kind != "combine":
             job.start_hook()
         if kind == "map":
-            self._map(messages, job, Shuffle(job, self._send))
+            self._map(messages, job, Shuffle(job, self._send, self._task.reduces))
         elif kind == "map_only":
             self._map(messages, job, self._output)
         elif kind == "combine":
-            self._combine(messages, Shuffle(job, self._send))
+            self._combine(messages, Shuffle(job, self._send, self._task.reduces))
         elif kind == "reduce":
             self._reduce(messages, job)
         else:

@@ -68,10 +68,11 @@ def _pair(item: Any) -> tuple[Any, Any]:
 
 
 class Shuffle:
-    """Encodes pairs and sends them, as O or, in a job with group=, as Q."""
+    """Encodes pairs and sends them as O; in a job with group= as Q, and with partition= as P."""
 
-    def __init__(self, job: Job, send: wire.Send) -> None:
-        self._group, self._send = job.group, send
+    def __init__(self, job: Job, send: wire.Send, reduces: int) -> None:
+        self._group, self._partition, self._send, self._reduces = job.group, job.partition, send, reduces
+        self._kind = wire.PLACED if job.partition else wire.GROUPED if job.group else wire.OUT
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -79,8 +80,8 @@ class Shuffle:
         pass
 
     def add(self, pairs: Iterable[Any]) -> None:
-        if self._group:
-            self._add_grouped(pairs)
+        if self._kind != wire.OUT:
+            self._add_marked(pairs)
             return
         parts, size = self._parts, self._size
         encode_key, encode_value, small, pack = keys.encode, values.encode, values.small_bytes, wire.pack_two
@@ -94,27 +95,38 @@ class Shuffle:
             parts += (pack(len(key), len(value)), key, value)
             size += len(key) + len(value) + 8
             if size >= wire.BATCH_BYTES:
-                self._flush(wire.OUT)
+                self._flush()
                 size = 0
         self._size = size
 
-    def _add_grouped(self, pairs: Iterable[Any]) -> None:
+    def _add_marked(self, pairs: Iterable[Any]) -> None:
         for item in pairs:
             key, value = item if item.__class__ is tuple and len(item) == 2 else _pair(item)
-            encoded, group = keys.encode_group(key, self._group)
-            self._parts.append(wire.pack_grouped(encoded, group, values.encode(value)))
+            encoded, mark = keys.encode_group(key, self._group) if self._group else (keys.encode(key), 0)
+            if self._partition is not None:
+                mark = self._place(key)
+            self._parts.append(wire.pack_marked(encoded, mark, values.encode(value)))
             self._size += len(self._parts[-1])
             if self._size >= wire.BATCH_BYTES:
-                self._flush(wire.GROUPED)
+                self._flush()
 
-    def _flush(self, kind: bytes) -> None:
+    def _place(self, key: Any) -> int:
+        assert self._partition is not None
+        place = self._partition(key, self._reduces)
+        if not isinstance(place, int) or not 0 <= place < self._reduces:
+            raise ValueError(
+                f"partition= gives the number of a reduce, from 0 to {self._reduces - 1}, and for the key {key!r:.80} it gave {place!r:.80}"
+            )
+        return int(place)
+
+    def _flush(self) -> None:
         if self._parts:
-            self._send(kind, *self._parts)
+            self._send(self._kind, *self._parts)
             self._parts.clear()
             self._size = 0
 
     def end(self) -> None:
-        self._flush(wire.GROUPED if self._group else wire.OUT)
+        self._flush()
 
 
 class Combining:
@@ -156,7 +168,7 @@ class Combining:
     def _folded(self) -> Iterator[Any]:
         function = self._function
         for key, several in self._waiting.items():
-            yield from function(key, several) if len(several) > 1 else ((key, several[0]),)
+            yield from function(key, iter(several)) if len(several) > 1 else ((key, several[0]),)
 
     def _fold(self) -> None:
         folded: collections.defaultdict[Any, list[Any]] = collections.defaultdict(list)

@@ -40,7 +40,9 @@ def _install(requirements: str, place: Path) -> None:
     made = tempfile.mkdtemp(prefix=".new-", dir=place.parent)
     try:
         words = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", made, "-r", requirements]
-        done = subprocess.run(words, cwd=os.path.dirname(requirements), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            words, cwd=os.path.dirname(requirements), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             told = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines()[-1:]
             raise UsageError(f"pip could not install {requirements}: {' '.join(told)}")

@@ -124,6 +124,7 @@ class Job:
         reduce: Optional[Function] = None,
         combine: Optional[Function] = None,
         group: int = 0,
+        partition: Optional[Function] = None,
         options: Optional[Mapping[str, Any]] = None,
         output: formats.AnyFormat = "text",
         outputs: Union[Mapping[str, formats.AnyFormat], Iterable[str]] = (),
@@ -133,7 +134,7 @@ class Job:
     ) -> None:
         self.mappers = [Mapper(function, reads_of(function)) for function in maps]
         self.name = name or (_name(self.mappers[0].function) if self.mappers else "")
-        self.reducer, self.combiner, self.group = reduce, combine, group
+        self.reducer, self.combiner, self.group, self.partition = reduce, combine, group, partition
         self.options = dict(options or {})
         self.output = output
         self.outputs: dict[str, formats.AnyFormat] = dict(outputs) if isinstance(outputs, Mapping) else {name: "text" for name in outputs}
@@ -197,7 +198,12 @@ class Job:
         if not self.mappers:
             raise UsageError(f"the job {self.name or 'without a name'} has no map: make it with @millrace.job or inputs=[...]")
         if self.reducer is None:
-            for part, what in ((self.combiner, "combine"), (self.group, "group"), (self.finish_reduce_hook, "finish_reduce")):
+            for part, what in (
+                (self.combiner, "combine"),
+                (self.group, "group"),
+                (self.partition, "partition"),
+                (self.finish_reduce_hook, "finish_reduce"),
+            ):
                 if part:
                     raise UsageError(f"the job {self.name} has {what} but no reduce: add @{self.name}.reduce")
 
@@ -282,6 +288,7 @@ def job(function: Optional[Function] = None, *, inputs: Optional[Iterable[Functi
     inputs      a map for each input, the first for the first; the function below the decorator is then the reduce (a join)
     options     by name, the default of an option, or its type if it must be given; `millrace.option(name)` reads it
     group       keys are tuples, and those that agree in so many first elements come to one call of reduce, in order (secondary sort)
+    partition   partition(key, reducers) gives the number of the reduce that gets the key; by default its hash, or that of the group, does
     output      the format of the output: "text", "json", "csv", "records", "bytes", "parquet", or a class like millrace.Format
     outputs     named outputs, for millrace.To: names, or a dict of formats by name
     files       side files and, if they end in .py, modules of the job; `millrace.file(name)` finds the former

@@ -94,16 +94,19 @@ def local(
     """
     with _words(job, inputs, output, reducers, options, settings, files, archives, env, requirements, python, "") as words:
         command = ["local", "--workers", str(workers), "stream", *words, "--json"]
-        with program.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            assert process.stderr is not None and process.stdout is not None
+        with (
+            tempfile.TemporaryFile() as said,
+            program.start(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.PIPE) as process,
+        ):
+            assert process.stderr is not None
             told = []
             for line in process.stderr:  # progress
                 told.append(line)
                 if not quiet:
                     sys.stderr.write(line.decode("utf-8", "replace"))
-            said = process.stdout.read()
-        status = process.returncode
-    state = _json_of(said)
+            status = process.wait()
+            said.seek(0)
+            state = _json_of(said.read())
     if status != 0:
         raise _failure_of_local(output, state, program.failed(command, status, b"".join(told)))
     return Result(int(state.get("job", 0)), LocalOutput(output), job, state)

@@ -158,8 +158,11 @@ def _take(kind: bytes, payload: bytes, attempt: str, number: int, partitions: li
         for key, value in wire.unpack_records((payload,)):
             partitions[zlib.crc32(key) % len(partitions)].append((key, value))
     elif kind == wire.GROUPED:
-        for key, group, value in wire.unpack_grouped(payload):
+        for key, group, value in wire.unpack_marked(payload):
             partitions[zlib.crc32(key[:group]) % len(partitions)].append((key, value))
+    elif kind == wire.PLACED:
+        for key, place, value in wire.unpack_marked(payload):
+            partitions[place].append((key, value))
     elif kind == wire.WRITE:
         name, data = wire.unpack_write(payload)
         file = f"{name or 'part'}-{'r' if partitions else 'm'}-{number:05}"

@@ -6,10 +6,11 @@ byte) and its payload; integers are little-endian.
 
     parent: J begin of an attempt (JSON)     child:  H hello (JSON)
             I begin of an input (JSON)               O records for the shuffle
-            L lines: u64 offset, text                Q records for the shuffle, with the length of the key's group
-            R records                                W bytes of an output file: u8 length of its name, name, bytes
-            F bytes of a file: u64 offset, bytes     C counters (JSON)   S status (text)   A records so far (u64)
-            E end of the attempt's input             X the attempt failed (JSON)           D the attempt is done
+            L lines: u64 offset, text                Q the same, with the length of the key's group
+            R records                                P the same, with the number of the reduce
+            F bytes of a file: u64 offset, bytes     W bytes of an output file: u8 length of its name, name, bytes
+            E end of the attempt's input             C counters (JSON)   S status (text)   A records so far (u64)
+                                                     X the attempt failed (JSON)           D the attempt is done
 
 Records are key length (u32), value length (u32), key, value, one after another. In R the key length 0xffffffff means the
 key of the record before. A parent never blocks on writing without reading, so a child may read a message, compute, and
@@ -28,7 +29,7 @@ VERSION = 1
 CHANNEL = "MILLRACE_CHANNEL"  # the environment variable that holds the number of the descriptor
 
 HELLO, BEGIN, INPUT, LINES, RECORDS, FILE, END = b"H", b"J", b"I", b"L", b"R", b"F", b"E"
-OUT, GROUPED, WRITE, COUNTERS, STATUS, ALIVE, FAILED, DONE = b"O", b"Q", b"W", b"C", b"S", b"A", b"X", b"D"
+OUT, GROUPED, PLACED, WRITE, COUNTERS, STATUS, ALIVE, FAILED, DONE = b"O", b"Q", b"P", b"W", b"C", b"S", b"A", b"X", b"D"
 
 SAME_KEY = 0xFFFFFFFF
 LARGEST = 0x7FFFFFFF  # bytes of a payload; a longer one means that the stream is not this protocol
@@ -103,8 +104,9 @@ def pack_record(key: bytes, value: bytes) -> bytes:
     return b"".join((_two.pack(len(key), len(value)), key, value))
 
 
-def pack_grouped(key: bytes, group: int, value: bytes) -> bytes:
-    return b"".join((_three.pack(len(key), group, len(value)), key, value))
+def pack_marked(key: bytes, mark: int, value: bytes) -> bytes:
+    """Returns a record of Q or P; `mark` is the length of the group, or the number of the reduce."""
+    return b"".join((_three.pack(len(key), mark, len(value)), key, value))
 
 
 def pack_sorted(records: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
@@ -149,13 +151,13 @@ def unpack_records(payloads: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
             raise ValueError("a batch of records is damaged") from None
 
 
-def unpack_grouped(payload: bytes) -> Iterator[tuple[bytes, int, bytes]]:
-    """Returns the records of a payload of Q: key, length of its group, value."""
+def unpack_marked(payload: bytes) -> Iterator[tuple[bytes, int, bytes]]:
+    """Returns the records of a payload of Q or P: key, length of its group or number of its reduce, value."""
     at = 0
     while at < len(payload):
-        key_size, group, value_size = _three.unpack_from(payload, at)
+        key_size, mark, value_size = _three.unpack_from(payload, at)
         at += 12 + key_size + value_size
-        yield payload[at - value_size - key_size : at - value_size], group, payload[at - value_size : at]
+        yield payload[at - value_size - key_size : at - value_size], mark, payload[at - value_size : at]
 
 
 def pack_write(name: str, data: bytes) -> tuple[bytes, bytes]:

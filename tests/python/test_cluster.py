@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package over a real cluster: the examples, failures, files, and a word count that is byte for byte that of the native job."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+
+import stand_in
+
+sys.path.insert(0, os.path.join(stand_in.ROOT, "tests", "cluster"))
+import test_examples  # noqa: E402
+import ways  # noqa: E402
+import wordcount  # noqa: E402
+from cluster import Cluster, words  # noqa: E402
+from millrace import fs, program, result  # noqa: E402
+from test_fs import FilesOfTheCluster  # noqa: E402
+
+import millrace  # noqa: E402
+
+
+class OnACluster(unittest.TestCase):
+    """A cluster of two workers for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not ways.cluster_is_there():
+            raise unittest.SkipTest("MILLRACE_BIN has no program that can stream")
+        cls.cluster = Cluster(workers=2, map_slots=2)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__, None, None, None)
+        patch = unittest.mock.patch.dict(os.environ, {"MILLRACE_MASTER": cls.cluster.address})
+        patch.start()
+        cls.addClassCleanup(patch.stop)
+        cls.number = 0
+
+    def setUp(self):
+        type(self).number += 1
+        self.base = f"/test{self.number}"
+
+
+class Examples(OnACluster, test_examples.Examples):
+    """The examples; what they are checked against is in test_examples."""
+
+    def setUp(self):
+        super().setUp()
+        self.runs = 0
+        patch = unittest.mock.patch.object(ways, "WAYS", {"on a cluster": self.run_job})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def run_job(self, job, inputs, *, reducers=1, options=None, files=None):
+        self.runs += 1
+        paths = []
+        for index, given in enumerate(inputs):
+            paths.append(f"{self.base}/in{self.runs}.{index}")
+            contents = given if isinstance(given, dict) else {"lines": "".join(line + "\n" for line in given)}
+            for name, content in contents.items():
+                with fs.put(f"{paths[-1]}/{name}") as stream:
+                    stream.write(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
+        with tempfile.TemporaryDirectory() as place:
+            output = f"{self.base}/out{self.runs}"
+            side = ways.write_side_files(place, files)
+            done = job.submit(paths, output, reducers=reducers, options=options, files=side, python=sys.executable).wait()
+        found = {os.path.basename(entry["path"]): fs.read(entry["path"]) for entry in fs.ls(output) if not entry["path"].endswith("_SUCCESS")}
+        return ways.outcome(job, found, done.counters())
+
+
+class Files(OnACluster, FilesOfTheCluster):
+    pass
+
+
+class Jobs(OnACluster):
+    def put(self, name, data):
+        with fs.put(f"{self.base}/{name}") as stream:
+            stream.write(data)
+        return f"{self.base}/{name}"
+
+    def parts(self, output):
+        return {name: fs.read(f"{output}/{name}") for name in result.DfsOutput(output).names() if name.startswith("part-")}
+
+    def test_a_word_count_is_that_of_the_native_job(self):
+        text = words(7, 30_000) + b"invalid \xff\xfe utf8 \xed\xa0\x80\n na\xc3\xafve \xe4\xb8\x96\xe7\x95\x8c " + b"tail" * 5000
+        path = self.put("in/a", text)
+        self.put("in/b", words(8, 10_000))
+        path = os.path.dirname(path)
+        program.run(["run", "wordcount", path, "-o", f"{self.base}/native", "--reducers", "3"])
+        native = self.parts(f"{self.base}/native")
+        self.assertEqual(len(native), 3)
+        for job in (wordcount.wordcount, wordcount.wordcount_batch):
+            job.run(path, f"{self.base}/{job.name}", reducers=3, python=sys.executable)
+            ours = self.parts(f"{self.base}/{job.name}")
+            if job is wordcount.wordcount:
+                # bytes that are no UTF-8 may go to another reduce
+                self.assertEqual(sorted(b"".join(ours.values()).splitlines()), sorted(b"".join(native.values()).splitlines()))
+        clean = self.put("clean", words(9, 30_000))
+        program.run(["run", "wordcount", clean, "-o", f"{self.base}/native2", "--reducers", "3"])
+        wordcount.wordcount.run(clean, f"{self.base}/python2", reducers=3, python=sys.executable)
+        self.assertEqual(self.parts(f"{self.base}/python2"), self.parts(f"{self.base}/native2"))
+
+    def test_the_failing_record_comes_to_the_caller(self):
+        from top_k import top_k
+
+        text = b"".join(b"name%d %d\n" % (n, n) for n in range(5000))
+        path = self.put("in", text + b"broken line\n" + text)
+        with self.assertRaises(millrace.JobFailed) as caught:
+            top_k.run(path, f"{self.base}/out", python=sys.executable, settings={"job.max_attempts": 1})
+        error = caught.exception
+        self.assertEqual((error.record, error.offset, error.path), ("'broken line'", len(text), path))
+        self.assertEqual(error.__cause__.kind, "ValueError")
+        self.assertIn("in top_k", str(error.__cause__))
+
+    def test_a_wrong_python_is_said(self):
+        path = self.put("in", b"x\n")
+        with self.assertRaises(millrace.JobFailed) as caught:
+            wordcount.wordcount.run(path, f"{self.base}/out", python="python-of-nowhere", settings={"job.max_attempts": 1})
+        self.assertIn("python-of-nowhere", str(caught.exception))
+
+    def test_a_job_is_killed_and_its_state_read(self):
+        path = self.put("in", b"x\n")
+        with tempfile.TemporaryDirectory() as place:
+            Path(place, "sleeper.py").write_text("import time, millrace\n@millrace.job\ndef sleeper(line: str):\n    time.sleep(1000)\n")
+            with unittest.mock.patch.object(sys, "path", [*sys.path, place]):
+                import sleeper
+            running = sleeper.sleeper.submit(path, f"{self.base}/out", python=sys.executable)
+        self.assertIn(running.state, ("waiting", "running"))
+        running.kill()
+        with self.assertRaisesRegex(millrace.JobFailed, "killed"):
+            running.wait()
+
+    def test_a_map_of_records_reads_what_python_and_native_jobs_wrote(self):
+        @millrace.job(output="records")
+        def write(line: str):
+            yield (line, len(line)), [line]
+
+        if not _has("cloudpickle"):
+            self.skipTest("cloudpickle is not here")
+        path = self.put("in", b"a\nbb\n")
+        write.run(path, f"{self.base}/records", python=sys.executable)
+
+        @millrace.job
+        def read(key, value):
+            yield key, str(value)
+
+        again = read.run(f"{self.base}/records", f"{self.base}/text", python=sys.executable)
+        self.assertEqual(sorted(again), [("a", "1", "['a']"), ("bb", "2", "['bb']")])
+
+    def test_more_than_a_message_of_everything(self):
+        @millrace.job(group=1)
+        def wide(line: str):
+            for n in range(300):
+                yield (line[:5], n), line * 20
+
+        @wide.reduce
+        def sizes(key, records):
+            last, size = -1, 0
+            for (_, n), text in records:
+                assert n >= last
+                last, size = n, size + len(text)
+            yield key, size
+
+        if not _has("cloudpickle"):
+            self.skipTest("cloudpickle is not here")
+        path = self.put("in", b"".join(b"key%02d %050d\n" % (n % 7, n) for n in range(200)))
+        found = wide.run(path, f"{self.base}/out", reducers=2, python=sys.executable)
+        self.assertEqual(sorted(found), sorted((f"key{k:02}", str(len(range(k, 200, 7)) * 300 * 20 * 56)) for k in range(7)))
+
+
+class Local(unittest.TestCase):
+    def setUp(self):
+        if not ways.cluster_is_there():
+            self.skipTest("MILLRACE_BIN has no program that can stream")
+
+    def test_local_files_in_and_out_and_a_failure(self):
+        with tempfile.TemporaryDirectory() as place:
+            Path(place, "in").write_text("b a\na\n")
+            res = wordcount.wordcount.local(os.path.join(place, "in"), os.path.join(place, "out"), quiet=True)
+            self.assertEqual(list(res), [("a", "2"), ("b", "1")])
+            self.assertEqual(res.counters()["millrace", "map_input_records"], 2)
+            from csv_sums import csv_sums
+
+            with self.assertRaises(millrace.JobFailed) as caught:
+                csv_sums.local(os.path.join(place, "in"), os.path.join(place, "out2"), quiet=True, settings={"job.max_attempts": 1})
+            self.assertEqual(caught.exception.__cause__.kind, "IndexError")
+
+    def test_from_nothing_to_a_first_result(self):
+        """As a stranger has it: a script in an empty directory."""
+        with tempfile.TemporaryDirectory() as place:
+            Path(place, "in.txt").write_text("a b a\n")
+            Path(place, "mine.py").write_text(
+                "import json, millrace\n@millrace.job\ndef mine(line: str):\n    for word in line.split():\n        yield word, 1\n"
+                "@mine.reduce\ndef total(word, ones):\n    yield word, sum(ones)\n"
+                "if __name__ == '__main__':\n    print(json.dumps(list(mine.local('in.txt', 'out'))))\n"
+            )
+            env = {**os.environ, "PYTHONPATH": os.path.join(stand_in.PACKAGE, "src")}
+            done = subprocess.run([sys.executable, "mine.py"], cwd=place, env=env, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout), [["a", "2"], ["b", "1"]])
+
+
+def _has(name):
+    try:
+        __import__(name)
+    except ImportError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    unittest.main()
