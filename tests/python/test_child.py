@@ -261,7 +261,7 @@ class Failures(unittest.TestCase):
 
     def test_what_is_no_pair_no_key_no_value_is_said(self):
         for result, what in [("ab", "yields pairs"), (("a", 1, 2), "yields pairs"), ((["a"], 1), r"yield tuple\(key\)"), ((float("nan"), 1), "nan"),
-                             (("a", lambda: 0), "pickle"), (millrace.To("x", 1), "named output")]:
+                             (("a", lambda: 0), "and function cannot be"), (millrace.To("x", 1), "named output")]:
             for combined in (False, True):
                 job = counting()
                 job.mappers[0] = job.mappers[0]._replace(function=lambda line, result=result: [result])
@@ -393,6 +393,19 @@ class Children(unittest.TestCase):
                         started(begin("map")[1], [END])
                 log.seek(0)
                 self.assertIn("3.2", errors.failure_in(log.read().decode())["message"])
+
+    def test_an_old_python_is_refused_in_a_sentence(self):
+        import shutil
+        import subprocess
+
+        old = [shutil.which(f"python3.{minor}") for minor in (6, 7, 8)]
+        old = [path for path in old if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0]
+        if not old:
+            self.skipTest("no Python before 3.9 is here")
+        for python in old:
+            with tempfile.TemporaryDirectory() as place, open(os.path.join(place, "log"), "w+b") as log:
+                with self.start(place, python=python, log=log) as started, self.assertRaisesRegex(errors.JobFailed, "jobs need 3.9 or later"):
+                    started(begin("map")[1], [END])
 
     def test_a_job_that_cannot_be_imported_fails_each_attempt(self):
         with tempfile.TemporaryDirectory() as place:

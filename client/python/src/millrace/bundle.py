@@ -39,7 +39,7 @@ _START = """# SPDX-License-Identifier: Apache-2.0
 import json, os, sys
 
 BUNDLE = os.path.abspath(sys.argv[0])
-ABOUT = json.loads(__loader__.get_data(os.path.join(BUNDLE, "job.json")).decode())
+ABOUT = json.loads(__loader__.get_data("job.json").decode())
 HERE, MADE = tuple(sys.version_info[:2]), tuple(ABOUT["python"])
 
 

@@ -27,7 +27,7 @@ small_bytes = _small.get
 
 
 def encode(value: Any) -> bytes:
-    """Returns the bytes of a value. Raises what pickle raises if it cannot be pickled."""
+    """Returns the bytes of a value. Raises TypeError if it cannot be pickled."""
     kind = type(value)
     if kind is int:
         return small_bytes(value) or b"i" + value.to_bytes((value.bit_length() >> 3) + 1, "little", signed=True)
@@ -44,7 +44,10 @@ def encode(value: Any) -> bytes:
         return b"b" + value  # type: ignore[no-any-return]
     if kind is bool:
         return b"T" if value else b"F"
-    return b"p" + pickle.dumps(value, PICKLE_PROTOCOL)
+    try:
+        return b"p" + pickle.dumps(value, PICKLE_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(f"a value is what can be pickled, and {kind.__name__} cannot be: {error}") from error
 
 
 def decode(data: bytes) -> Any:
