@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What travels with a job: one zip file with the job's code and the part of this package that runs it.
 
-    __main__.py    started as `python3 job.zip`; checks the version of Python before anything else
+    __main__       the module that `python3 job.zip` runs; it checks the version of Python before anything else
     job.json       {"python": [3, 11], "by": "source" | "cloudpickle", "module", "attribute", "files": [names], "environment"}
     millrace/      this package
     NAME.py ...    by source: the module of the job (a whole package if it lies in one), and modules named by files=
