@@ -12,7 +12,7 @@ from pathlib import Path
 
 import stand_in
 
-sys.path.insert(0, os.path.join(stand_in.ROOT, "tests", "cluster"))
+sys.path.append(os.path.join(stand_in.ROOT, "tests", "cluster"))
 import test_examples  # noqa: E402
 import ways  # noqa: E402
 import wordcount  # noqa: E402

@@ -94,6 +94,8 @@ class Formats(unittest.TestCase):
                 read("records", bytes(broken))
         with self.assertRaises(ValueError):
             read("records", data[:-30])
+        with self.assertRaises(ValueError):
+            read("records", data + data[-56:])
 
     @unittest.skipIf(pyarrow is None, "pyarrow is not here")
     def test_parquet(self):

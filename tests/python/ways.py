@@ -23,7 +23,7 @@ def outcome(job, files, counters):
         output = name.rpartition("-")[0].rpartition("-")[0]
         kind = formats.find(job.output if output == "part" else job.outputs[output])
         read[output] += list(kind.read(io.BytesIO(files[name])))
-    return Outcome(read.pop("part", []), dict(read), {key: value for key, value in counters.items() if key[0] != "millrace"}, files)
+    return Outcome(read.pop("part", []), dict(read), {key: value for key, value in counters.items() if key[0] not in ("millrace", "outputs")}, files)
 
 
 def in_process(job, inputs, *, reducers=1, options=None, files=None):

@@ -133,7 +133,7 @@ class Attempt:
         self.place = Place()
         self._records = 0
         self._told = time.monotonic()
-        self._output = Output(job, send, keep, whole=this.kind in ("map_only", "reduce"))
+        self._keep = keep
 
     def run(self, messages: Iterator[wire.Message]) -> None:
         job, kind = self._job, self._task.kind
@@ -142,14 +142,13 @@ class Attempt:
         if kind == "map":
             self._map(messages, job, Shuffle(job, self._send, self._task.reduces))
         elif kind == "map_only":
-            self._map(messages, job, self._output)
+            self._map(messages, job, Output(job, self._send, self._keep))
         elif kind == "combine":
             self._combine(messages, Shuffle(job, self._send, self._task.reduces))
         elif kind == "reduce":
-            self._reduce(messages, job)
+            self._reduce(messages, job, Output(job, self._send, self._keep))
         else:
             raise ValueError(f"an attempt of the kind {kind!r}: this package is older than the program that starts it")
-        self._output.end()
         self._tell_counters()
 
     # Maps ----------------------------------------------------------------------------------------------------------
@@ -262,9 +261,9 @@ class Attempt:
             sink.add(function(self._at_key(keys.decode(key_bytes)), Values(map(values.decode, map(itemgetter(1), group)))))
         sink.end()
 
-    def _reduce(self, messages: Iterator[wire.Message], job: Job) -> None:
+    def _reduce(self, messages: Iterator[wire.Message], job: Job, output: Output) -> None:
         assert job.reducer is not None, "a job with reduces has a reduce"
-        function, output = producer(job.reducer, pairs=False), self._output
+        function = producer(job.reducer, pairs=False)
         as_annotated = converter(key_type(job.reducer))
         arriving = self._arriving(messages)
         done = 0
@@ -279,6 +278,7 @@ class Attempt:
         self.place.find = lambda: (None, None)
         if job.finish_reduce_hook is not None:
             output.add(producer(job.finish_reduce_hook, pairs=False)())
+        output.end()
 
     def _at_key(self, key: Any) -> Any:
         self.place.find = lambda: (key, None)

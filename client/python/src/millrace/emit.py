@@ -194,8 +194,8 @@ class Combining:
 class Output:
     """The output files of an attempt: encodes items in the formats of the job and sends them as W."""
 
-    def __init__(self, job: Job, send: wire.Send, keep: Optional[Callable[[str, Any], None]], whole: bool) -> None:
-        self._send, self._keep, self._whole = send, keep, whole
+    def __init__(self, job: Job, send: wire.Send, keep: Optional[Callable[[str, Any], None]]) -> None:
+        self._send, self._keep = send, keep
         self._kinds = {"": formats.find(job.output), **{name: formats.find(kind) for name, kind in job.outputs.items()}}
         self._files: dict[str, formats.Format] = {}
         self._items: dict[str, list[Any]] = {"": []}
@@ -249,9 +249,8 @@ class Output:
             self._send(wire.WRITE, *wire.pack_write(name, data[at : at + 16 * wire.BATCH_BYTES]))
 
     def end(self) -> None:
-        """Writes what is left. If the attempt writes a part file (`whole`), that is a whole file of its format even without items."""
-        if self._whole:
-            self._files.setdefault("", self._kinds[""]())
+        """Writes what is left. The part file is a whole file of its format even without items."""
+        self._files.setdefault("", self._kinds[""]())
         for name in list(self._items):
             self._encode(name)
         for name, file in self._files.items():

@@ -244,6 +244,8 @@ def raw_records(stream: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
         if flags & 2:
             if struct.unpack("<QQ", data)[1] != records:
                 raise ValueError("records are missing from the record file")
+            if stream.read(1):
+                raise ValueError("the record file goes on behind its end")
             return
         if flags & 1:
             data = _unzstd(data)
