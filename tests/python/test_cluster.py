@@ -18,6 +18,7 @@ import ways  # noqa: E402
 import wordcount  # noqa: E402
 from cluster import Cluster, words  # noqa: E402
 from millrace import fs, program, result  # noqa: E402
+from secure_cluster import SecureCluster  # noqa: E402
 from test_fs import FilesOfTheCluster  # noqa: E402
 
 import millrace  # noqa: E402
@@ -27,13 +28,17 @@ class OnACluster(unittest.TestCase):
     """A cluster of two workers for all tests of a class."""
 
     @classmethod
+    def make_cluster(cls):
+        return Cluster(workers=2, map_slots=2)
+
+    @classmethod
     def setUpClass(cls):
         if not ways.cluster_is_there():
             raise unittest.SkipTest("MILLRACE_BIN has no program that can stream")
-        cls.cluster = Cluster(workers=2, map_slots=2)
+        cls.cluster = cls.make_cluster()
         cls.cluster.__enter__()
         cls.addClassCleanup(cls.cluster.__exit__, None, None, None)
-        patch = unittest.mock.patch.dict(os.environ, {"MILLRACE_MASTER": cls.cluster.address})
+        patch = unittest.mock.patch.dict(os.environ, cls.cluster.environment())
         patch.start()
         cls.addClassCleanup(patch.stop)
         cls.number = 0
@@ -168,6 +173,31 @@ class Jobs(OnACluster):
         path = self.put("in", b"".join(b"key%02d %050d\n" % (n % 7, n) for n in range(200)))
         found = wide.run(path, f"{self.base}/out", reducers=2, python=sys.executable)
         self.assertEqual(sorted(found), sorted((f"key{k:02}", str(len(range(k, 200, 7)) * 300 * 20 * 56)) for k in range(7)))
+
+
+class ConfinedWithTls(OnACluster):
+    """Every daemon and user has a certificate, and tasks are confined as far as this machine can."""
+
+    @classmethod
+    def make_cluster(cls):
+        return SecureCluster(workers=2, map_slots=2, settings=["worker.sandbox=auto"])
+
+    def test_jobs_with_side_files_and_a_failure(self):
+        from ngrams import ngrams
+
+        with fs.put(f"{self.base}/in") as stream:
+            stream.write(b"the quick brown the fox\n" * 1000 + b"oslo 5\n")
+        with tempfile.TemporaryDirectory() as place:
+            [stop] = ways.write_side_files(place, {"stop.txt": "the"})
+            done = ngrams.run(f"{self.base}/in", f"{self.base}/out", files=[stop], reducers=2)
+        self.assertEqual(sorted(done), [("brown fox", "1000"), ("oslo 5", "1"), ("quick brown", "1000")])
+        done = wordcount.wordcount_batch.run(f"{self.base}/in", f"{self.base}/words")
+        self.assertEqual(dict(done)["quick"], "1000")
+        from top_k import top_k
+
+        with self.assertRaises(millrace.JobFailed) as caught:
+            top_k.run(f"{self.base}/in", f"{self.base}/top", settings={"job.max_attempts": 1})
+        self.assertEqual(caught.exception.record, "'the quick brown the fox'")
 
 
 class Local(unittest.TestCase):
