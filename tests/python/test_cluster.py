@@ -51,6 +51,8 @@ class OnACluster(unittest.TestCase):
 class Examples(OnACluster, test_examples.Examples):
     """The examples; what they are checked against is in test_examples."""
 
+    reducers = (3,)
+
     def setUp(self):
         super().setUp()
         self.runs = 0

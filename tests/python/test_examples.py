@@ -30,10 +30,11 @@ def lines_of_words(source, count):
 class Examples(unittest.TestCase):
     maxDiff = 2000
     way = ""
+    reducers = (1, 3)
 
     def each_way(self, job, inputs, **how):
         for name, way in ways.WAYS.items():
-            for reducers in (1, 3):
+            for reducers in self.reducers:
                 self.way = f"{name}, {reducers} reduces"
                 yield way(job, inputs, reducers=reducers, **how)
         self.way = ""

@@ -55,7 +55,8 @@ class Parts(unittest.TestCase):
         self.assertEqual(millrace.job(name="other")(lambda line: None).name, "other")
 
     def test_parts_that_do_not_fit_are_refused(self):
-        for parts, what in [({"output": "xml"}, "no output format"), ({"group": -1}, "group"), ({"outputs": ["a b"]}, "letters"), ({"outputs": ["part"]}, "part")]:
+        for parts, what in [({"output": "xml"}, "no output format"), ({"group": -1}, "group"), ({"outputs": ["a b"]}, "letters"), ({"outputs": ["part"]}, "part"), ({"options": {"task.timeout": 1}}, "small letter"),
+                            ({"options": {"PATH": ""}}, "small letter")]:
             with self.assertRaisesRegex(millrace.UsageError, what):
                 millrace.job(**parts)(lambda line: None)
         job = millrace.job(lambda line: None)

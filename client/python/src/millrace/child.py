@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import json
 import os
@@ -357,6 +358,8 @@ def main(load: Callable[[], tuple[Job, dict[str, str]]]) -> None:
     except BaseException as error:
         refuse(channel, describe(error, Place()))
         return
+    gc.freeze()  # what was imported is not looked at again
+    gc.set_threshold(20_000, 20, 50)  # many values wait in lists: looking at them less often saves a tenth of a word count
     session.hello()
     with contextlib.suppress(wire.ChannelClosed):  # an attempt was abandoned
         session.serve(channel.messages())

@@ -144,6 +144,9 @@ class Job:
         self.finish_reduce_hook: Optional[Function] = None
         if group < 0:
             raise UsageError(f"group={group}: it is how many elements of a key, from the first on, make a group")
+        for each in self.options:
+            if not re.fullmatch(r"[a-z][A-Za-z0-9_]{0,99}", each):
+                raise UsageError(f"the option {each!r} has letters, digits and _ in its name, and a small letter first")
         for kind in (self.output, *self.outputs.values()):
             formats.find(kind)
         for each in self.outputs:
