@@ -215,7 +215,9 @@ class JobTracker {
 
   // ---- looking ----
   // Returns whether View finds the job.
-  [[nodiscard]] bool Remembers(JobId job) const { return jobs_.Find(job) != nullptr || lost_.Find(job) != nullptr; }
+  [[nodiscard]] bool Remembers(JobId job) const {
+    return jobs_.Find(job) != nullptr || numbers_.lost().Find(job) != nullptr;
+  }
   // Returns the view of the job for clients; kNotFound if the job is not remembered.
   [[nodiscard]] Result<JobView> View(JobId job) const;
   // Returns the record of the job; null if the job is not remembered. The record is valid until the next call that
