@@ -49,7 +49,7 @@ class ForecastsTest(unittest.TestCase):
         told = self.told(first)["foretold"]
         self.assertIsNone(told["end"]["at"])
         self.assertEqual(told["end"]["why"], "no task has ended yet that would show how long tasks take")
-        self.assertIn("its end is unknown: no task has ended yet", self.run_text("job", "status", first))
+        self.assertIn("when it is done is unknown: no task has ended yet", self.run_text("job", "status", first))
         self.cluster.run("job", "wait", first)
 
         # The program is known now, though not yet how sure that is.
@@ -138,7 +138,9 @@ class ForecastsTest(unittest.TestCase):
                 self.assertIsNone(told[time_of]["at"])
                 self.assertEqual(told[time_of]["why"], why)
                 self.assertEqual(told[time_of]["intervals"], [])
-            self.assertIn(f"its start is unknown: {why}; its end is unknown: {why} (UTC)", self.run_text("job", "status", job))
+            shown = self.run_text("job", "status", job)
+            self.assertIn("\n  when it starts and is done is unknown\n", shown)
+            self.assertEqual(shown.count(why.removeprefix("it ")), 1, "the reason is told once")
             listed = [j for j in json.loads(self.run_text("job", "list", "--start", "--live", "--json")) if j["job"] == int(job)]
             self.assertEqual(listed[0]["foretold"]["start"]["why"], why)
         self.cluster.run("job", "release", held)

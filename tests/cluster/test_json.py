@@ -239,7 +239,7 @@ class JsonTest(unittest.TestCase):
             for number in (holder, job):
                 self.ask("job status", str(number), of=c)
                 self.ask("job why", str(number), of=c)
-            told = self.ask("job why", str(job), "--under", "nonsense", of=c)[0]
+            told = self.ask("job why", str(job), "--under", "sjf", of=c)[0]
             self.assertEqual([ahead["job"] for ahead in told["ahead"]], [holder, other])
             c.run("job", "hold", str(job))
             for command in ("job status", "job why"):
