@@ -331,12 +331,13 @@ class ChangesTest(unittest.TestCase):
                     cluster.start_master()
             self.assertEqual(len(ui.json("jobs")), 3)
             cluster.run("run", "sleep", "-o", "/live", "--detach", "-D", "input.maps=3", "-D", "sleep.map_time=600s", "--reducers", "0")
-            cluster.run("job", "priority", "7", "HIGH")
-            while json.loads(cluster.run("job", "status", "7", "--json")[0])["maps"]["running"] < 3:
+            live = str(json.loads(cluster.run("job", "list", "--live", "--json")[0])[0]["job"])
+            cluster.run("job", "priority", live, "HIGH")
+            while json.loads(cluster.run("job", "status", live, "--json")[0])["maps"]["running"] < 3:
                 pass
             assert_same()
             self.assertEqual(ui.json("jobs?live")[0]["priority"], "HIGH")
-            cluster.run("job", "kill", "7")
+            cluster.run("job", "kill", live)
             assert_same()
 
 
