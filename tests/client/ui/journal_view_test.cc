@@ -188,8 +188,10 @@ TEST_F(JournalViewTest, NodesPoolsAndDecisions) {
   const Json decisions = Get(*view, "decisions?launches");
   EXPECT_EQ(decisions[0]["event"], "NodeDrained");
   EXPECT_EQ(decisions[0]["number"], 31) << "the number of its line";
-  EXPECT_EQ(decisions[1]["attempt"], "job3.m.0.0");
-  EXPECT_EQ(decisions[1]["why"], "its input is on the node");
+  EXPECT_EQ(decisions[1]["event"], "JobHeld");
+  EXPECT_EQ(decisions[1]["job"], 4);
+  EXPECT_EQ(decisions[2]["attempt"], "job3.m.0.0");
+  EXPECT_EQ(decisions[2]["why"], "its input is on the node");
 }
 
 TEST_F(JournalViewTest, WhatAJournalCannotKnowIsNoZero) {
