@@ -76,10 +76,8 @@ void ChangeFeed::Answer(const ChangeIndex::Cursor& since, bool live_only, wire::
       case Kind::kJob:
         return job(thing.number, gone);
       case Kind::kNode:
-        // It may have been forgotten since the last look.
-        gone = gone || !nodes_.contains(thing.number) || master_.nodes.Find(NodeId{thing.number}) == nullptr;
         return gone ? number(&news.nodes_gone, thing.number, kNumberBytes)
-                    : number(&news.nodes, thing.number, SizeOf(nodes_.at(thing.number)));
+                    : number(&news.nodes, thing.number, SizeOf(nodes_told_.at(thing.number)));
       case Kind::kWaits:
         return gone ? number(&news.waits_gone, thing.number, 4 * kNumberBytes)
                     : number(&news.waits, thing.number, SizeOf(waits_.at(thing.number)));
@@ -103,8 +101,9 @@ void ChangeFeed::Answer(const ChangeIndex::Cursor& since, bool live_only, wire::
   for (unsigned i = 0; i < jobs.size(); ++i) Write(news.jobs[i], jobs[i]);
   WriteNumbers(news.jobs_gone, out.initJobsGone(static_cast<unsigned>(news.jobs_gone.size())));
   auto nodes = out.initNodes(static_cast<unsigned>(news.nodes.size()));
-  for (unsigned i = 0; i < nodes.size(); ++i)
-    WriteNode(master_.node_view, *master_.nodes.Find(NodeId{news.nodes[i]}), nodes[i]);
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    ReadFlat<wire::NodeStatus>(nodes_told_.at(news.nodes[i]), [&](auto message) { nodes.setWithCaveats(i, message); });
+  }
   WriteNumbers(news.nodes_gone, out.initNodesGone(static_cast<unsigned>(news.nodes_gone.size())));
   auto waits = out.initWaits(static_cast<unsigned>(news.waits.size() + news.waits_gone.size()));
   unsigned at = 0;
@@ -131,11 +130,16 @@ void ChangeFeed::Look() {
 
 void ChangeFeed::LookAtNodes() {
   Looks now;
+  nodes_told_.clear();
   for (const auto& [number, node] : master_.nodes.all()) {
-    now.emplace(number.value, Flatten<wire::NodeStatus>([&](wire::NodeStatus::Builder out) {
-                  WriteNode(master_.node_view, node, out);
-                  DropTimes(out);
-                }));
+    const auto flatten = [&, &record = node](bool times) {
+      return Flatten<wire::NodeStatus>([&](wire::NodeStatus::Builder out) {
+        WriteNode(master_.node_view, record, out);
+        if (!times) DropTimes(out);
+      });
+    };
+    now.emplace(number.value, flatten(false));
+    nodes_told_.emplace(number.value, flatten(true));
   }
   Compare(Kind::kNode, &nodes_, std::move(now));
 }

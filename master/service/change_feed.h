@@ -78,6 +78,9 @@ class ChangeFeed {
   const ChangeFeedParts master_;
   LookPace nodes_pace_, scheduler_pace_;
   Looks nodes_, waits_, scheduler_;
+  // The nodes with their times. What is told is what was seen: what has changed since then is no change at the next
+  // look if it is back by then.
+  Looks nodes_told_;
   Micros waits_at_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <capnp/membrane.h>
 #include <capnp/schema.h>
 #include <gmock/gmock.h>
+#include <kj/debug.h>
 
 #include <algorithm>
 #include <memory>

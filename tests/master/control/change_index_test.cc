@@ -17,7 +17,7 @@ using Kind = ChangeIndex::Kind;
 using Thing = ChangeIndex::Thing;
 using Told = std::vector<std::pair<std::uint32_t, bool>>;  // number of a job, and whether it is gone
 
-Thing Job(std::uint32_t number) { return {Kind::kJob, number}; }
+Thing OfJob(std::uint32_t number) { return {Kind::kJob, number}; }
 
 struct Page {
   ChangeIndex::Answer answer;
@@ -36,13 +36,13 @@ Page Ask(ChangeIndex& index, const ChangeIndex::Cursor& since, std::size_t most 
 
 TEST(ChangeIndexTest, WhatHasNotChangedIsNotToldAgain) {
   ChangeIndex index(7);
-  for (std::uint32_t job = 1; job <= 3; ++job) index.Mark(Job(job));
+  for (std::uint32_t job = 1; job <= 3; ++job) index.Mark(OfJob(job));
   const Page first = Ask(index, {});
   EXPECT_TRUE(first.answer.anew);
   EXPECT_EQ(first.told, (Told{{1, false}, {2, false}, {3, false}}));
   EXPECT_EQ(Ask(index, first.answer.up_to).told, Told{});
-  index.Mark(Job(2));
-  index.Mark(Job(2));
+  index.Mark(OfJob(2));
+  index.Mark(OfJob(2));
   const Page second = Ask(index, first.answer.up_to);
   EXPECT_FALSE(second.answer.anew);
   EXPECT_EQ(second.told, (Told{{2, false}}));
@@ -52,20 +52,20 @@ TEST(ChangeIndexTest, WhatHasNotChangedIsNotToldAgain) {
 
 TEST(ChangeIndexTest, ARemovalIsToldToThoseWhoMayKnowTheThing) {
   ChangeIndex index(7);
-  index.Mark(Job(1));
-  index.Mark(Job(2));
+  index.Mark(OfJob(1));
+  index.Mark(OfJob(2));
   const Page knows = Ask(index, {});
-  index.Remove(Job(1));
-  index.Remove(Job(5));  // which there never was
+  index.Remove(OfJob(1));
+  index.Remove(OfJob(5));  // which there never was
   EXPECT_EQ(Ask(index, knows.answer.up_to).told, (Told{{1, true}}));
   EXPECT_EQ(Ask(index, {}).told, (Told{{2, false}})) << "a new client never knew it";
-  index.Mark(Job(1));
+  index.Mark(OfJob(1));
   EXPECT_EQ(Ask(index, knows.answer.up_to).told, (Told{{1, false}})) << "it is there again";
 }
 
 TEST(ChangeIndexTest, AClientOfAnotherLifeBeginsAnew) {
   ChangeIndex before(7), after(8);
-  for (ChangeIndex* index : {&before, &after}) index->Mark(Job(1));
+  for (ChangeIndex* index : {&before, &after}) index->Mark(OfJob(1));
   const Page known = Ask(before, {});
   const Page page = Ask(after, known.answer.up_to);
   EXPECT_TRUE(page.answer.anew);
@@ -74,12 +74,12 @@ TEST(ChangeIndexTest, AClientOfAnotherLifeBeginsAnew) {
 
 TEST(ChangeIndexTest, AClientThatIsFarBehindBeginsAnew) {
   ChangeIndex index(7, 2);
-  for (std::uint32_t job = 1; job <= 5; ++job) index.Mark(Job(job));
+  for (std::uint32_t job = 1; job <= 5; ++job) index.Mark(OfJob(job));
   const Page known = Ask(index, {});
-  index.Remove(Job(1));
-  index.Remove(Job(2));
+  index.Remove(OfJob(1));
+  index.Remove(OfJob(2));
   EXPECT_FALSE(Ask(index, known.answer.up_to).answer.anew) << "two removals are kept";
-  index.Remove(Job(3));
+  index.Remove(OfJob(3));
   const Page page = Ask(index, known.answer.up_to);
   EXPECT_TRUE(page.answer.anew);
   EXPECT_EQ(page.told, (Told{{4, false}, {5, false}}));
@@ -89,9 +89,9 @@ TEST(ChangeIndexTest, AClientThatIsFarBehindBeginsAnew) {
 
 TEST(ChangeIndexTest, ABeginningInPiecesComesToAnEndAlthoughRemovalsBeforeItWereDropped) {
   ChangeIndex index(7, 1);
-  for (std::uint32_t job = 1; job <= 9; ++job) index.Mark(Job(job));
+  for (std::uint32_t job = 1; job <= 9; ++job) index.Mark(OfJob(job));
   (void)Ask(index, {});
-  for (std::uint32_t job = 6; job <= 9; ++job) index.Remove(Job(job));
+  for (std::uint32_t job = 6; job <= 9; ++job) index.Remove(OfJob(job));
   ChangeIndex::Cursor cursor;
   std::vector<bool> anew;
   for (bool more = true; more && anew.size() < 20;) {
@@ -106,7 +106,7 @@ TEST(ChangeIndexTest, ABeginningInPiecesComesToAnEndAlthoughRemovalsBeforeItWere
 TEST(ChangeIndexTest, AThingIsToldOnceHoweverOftenItChanged) {
   ChangeIndex index(7);
   (void)Ask(index, {});
-  for (int i = 0; i < 100'000; ++i) index.Mark(Job(static_cast<std::uint32_t>(i % 3)));
+  for (int i = 0; i < 100'000; ++i) index.Mark(OfJob(static_cast<std::uint32_t>(i % 3)));
   EXPECT_EQ(index.size(), 3u);
   EXPECT_EQ(Ask(index, {}).told.size(), 3u);
 }

@@ -268,7 +268,7 @@ TEST(ChangeFeedTest, AJobThatEndsIsGoneToWhoWantsLiveOnes) {
   EXPECT_THAT(late.mirror.jobs(), SizeIs(1));
 }
 
-TEST(ChangeFeedTest, ANodeThatWasForgottenIsGoneAtOnce) {
+TEST(ChangeFeedTest, ANodeThatWasForgottenIsGone) {
   Master master(1);
   Client client(false);
   client.Ask(master);
