@@ -98,10 +98,14 @@ void TrackerFixture::CheckChanged(const Step& step) {
   const auto noted = [&](JobId job) { return step.changed.contains(job) || step.ended.contains(job); };
   for (const auto& [job, status] : is) {
     const auto before = told_.find(job);
-    if (before == told_.end() || before->second != status) EXPECT_TRUE(noted(job)) << ToText(job) << " has changed";
+    if (before == told_.end() || before->second != status) {
+      EXPECT_TRUE(noted(job)) << ToText(job) << " has changed";
+    }
   }
   for (const auto& [job, status] : told_) {
-    if (!is.contains(job)) EXPECT_TRUE(noted(job)) << ToText(job) << " is forgotten";
+    if (!is.contains(job)) {
+      EXPECT_TRUE(noted(job)) << ToText(job) << " is forgotten";
+    }
   }
   told_ = std::move(is);
 }
