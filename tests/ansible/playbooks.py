@@ -91,6 +91,10 @@ class Playbooks:
             sys.stdout.flush()
         return done.stdout
 
+    def refused(self, playbook, *arguments):
+        """What a run printed that has to fail, as one line: Ansible breaks the lines of a long message wherever they are full."""
+        return " ".join(self.play(playbook, *arguments, status=2, shown=False).split())
+
 
 def recap(output):
     return [line for line in output.partition("PLAY RECAP")[2].splitlines() if " ok=" in line]
