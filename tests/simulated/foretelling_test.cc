@@ -146,7 +146,7 @@ TEST_F(ForecastsTest, AnotherSchedulerMakesThemWorthless) {
 // Whatever is changed that no play foresees, nothing from before is told as if it still held.
 TEST_F(ForecastsTest, AreTakenBackByEachChangeThatNoPlayForesees) {
   master::JobTracker& jobs = cluster_->control().jobs();
-  const auto step = [&](const std::function<Status(master::Step*)>& change) {
+  const auto change_by = [&](const std::function<Status(master::Step*)>& change) {
     master::Step made = cluster_->control().steps().Begin();
     ASSERT_TRUE(change(&made).ok());
     cluster_->control().steps().FinishLazily(std::move(made));
@@ -157,10 +157,10 @@ TEST_F(ForecastsTest, AreTakenBackByEachChangeThatNoPlayForesees) {
   Settle();
   const auto first = [this] { return forecasts().Find(kFirst); };  // it runs all the time
   const std::vector<std::pair<std::string, std::function<void()>>> changes = {
-      {"the priority of job3 was set", [&] { step([&](auto* to) { return jobs.SetPriority(kSecond, 3, to); }); }},
-      {"job4 was held", [&] { step([&](auto* to) { return jobs.HoldJob(kThird, master::Hold::kOwner, to); }); }},
-      {"job4 was released", [&] { step([&](auto* to) { return jobs.ReleaseJob(kThird, to); }); }},
-      {"job5 was killed", [&] { step([&](auto* to) { return jobs.Kill(kFourth, "test", to); }); }},
+      {"the priority of job3 was set", [&] { change_by([&](auto* to) { return jobs.SetPriority(kSecond, 3, to); }); }},
+      {"job4 was held", [&] { change_by([&](auto* to) { return jobs.HoldJob(kThird, master::Hold::kOwner, to); }); }},
+      {"job4 was released", [&] { change_by([&](auto* to) { return jobs.ReleaseJob(kThird, to); }); }},
+      {"job5 was killed", [&] { change_by([&](auto* to) { return jobs.Kill(kFourth, "test", to); }); }},
       {"the scheduler was set to fair", [&] { SetScheduler("fair"); }},
       {"node 2 takes no more tasks", [&] { cluster_->Drain(1, true); }},
       {"node 2 takes tasks again", [&] { cluster_->Drain(1, false); }},
