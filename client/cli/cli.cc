@@ -93,18 +93,19 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       others.push_back(verb);
     }
   }
+  Words of_files;
+  for (const dfs::FsVerb& verb : dfs::FsVerbs()) of_files.push_back(verb.name);
   std::vector<Verb> verbs{
       {"run", "run a job over files of the cluster", RunCommand, {}},
       {"stream", "run other programs as the map and reduce of a job", StreamCommand, {}},
       Branch("job", "list, wait for, kill and inspect jobs", of_jobs),
-      {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
+      {"fs", "the file system: ls, put, get, cat and so on", FsCommand, of_files},
       Branch("cluster", "show the state of the whole cluster", ClusterVerbs()),
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       Branch("ca", "make the certificates of a cluster with TLS", CaVerbs()),
       {"whoami", "show who the master takes you for, and what you may do", WhoAmICommand, {}},
   };
-  for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);
   verbs.insert(verbs.end(), others.begin(), others.end());
   verbs.push_back(
       {"completion",

@@ -41,7 +41,7 @@ struct StreamJob {
 [[nodiscard]] Result<StreamJob> TranslateStream(const StreamWords& words, RunOptions* run);
 
 // Returns the relative names of files that the command may mean by its first words: those of a script, or of an
-// interpreter's script ("python3 map.py").
+// interpreter's script ("python3 SCRIPT").
 [[nodiscard]] std::vector<std::string> FilesNamedBy(const std::string& command);
 
 }  // namespace millrace::cli

@@ -129,9 +129,9 @@ class StreamingTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as place:
             with open(os.path.join(place, "in"), "wb") as f:
                 f.write(self.text)
+            scripts = ["-mapper", "map.py", "-reducer", "reduce.py"]
             for extra, command in (("process", ["local", "run", "--in-process", packed, place + "/in", "-o", place + "/out-process"]),
-                                   ("local", ["local", "--workers", "1", "stream", "-input", place + "/in", "-output", place + "/out-local", "-mapper",
-                                              "map.py", "-reducer", "reduce.py"])):
+                                   ("local", ["local", "--workers", "1", "stream", "-input", place + "/in", "-output", place + "/out-local", *scripts])):
                 done = subprocess.run([MILLRACE, *command], cwd=self.scripts.name, capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 with open(os.path.join(place, "out-" + extra, "part-r-00000"), "rb") as f:

@@ -162,10 +162,10 @@ TEST_F(ForecastsTest, AreTakenBackByEachChangeThatNoPlayForesees) {
       {"job4 was released", [&] { change_by([&](auto* to) { return jobs.ReleaseJob(kThird, to); }); }},
       {"job5 was killed", [&] { change_by([&](auto* to) { return jobs.Kill(kFourth, "test", to); }); }},
       {"the scheduler was set to fair", [&] { SetScheduler("fair"); }},
-      {"node 2 takes no more tasks", [&] { cluster_->Drain(1, true); }},
-      {"node 2 takes tasks again", [&] { cluster_->Drain(1, false); }},
-      {"node 2 was lost", [&] { cluster_->Cut(1), cluster_->Advance(120); }},
-      {"node 2 came", [&] { cluster_->Mend(1), cluster_->Advance(120); }},
+      {"node 1 takes no more tasks", [&] { cluster_->Drain(1, true); }},
+      {"node 1 takes tasks again", [&] { cluster_->Drain(1, false); }},
+      {"node 1 was lost", [&] { cluster_->Cut(1), cluster_->Advance(120); }},
+      {"node 1 came", [&] { cluster_->Mend(1), cluster_->Advance(120); }},
   };
   for (const auto& [turn, change] : changes) {
     SCOPED_TRACE(turn);
