@@ -57,6 +57,8 @@ ELSEWHERE = {
     ("`millrace usage`", "forgotten", "value"),
     # Intervals follow from twenty statements that have come true or not: tests/cluster/test_forecasts.py.
     *(("A statement", f"{of}.intervals[].{field}", "value") for of in ("start", "end") for field in ("percent", "from_at", "to_at")),
+    # A change that was not reached in time: tests/client/cli/job_why_test.cc.
+    ("`millrace job why`", "tried[].untried", "value"),
     # Comparisons of live runs that were simulated as well: tests/cluster/test_simulated_beside.py.
     ("`millrace compare WORKLOAD`", "simulated", "value"),
 }
