@@ -91,7 +91,7 @@ class TrashTest(unittest.TestCase):
         for args in (("mkdir", "/.trash/x"), ("put", self.cluster.path("text"), "/.trash/x"), ("quota", "set", "/.trash", "--files", "1")):
             self.assertIn("trash", self.refused(*args))
         self.fs("undelete", "/in")
-        self.assertIn("choose another place", self.refused("mv", "/in", "/.trash"))
+        self.assertIn("nothing is put into the trash by hand", self.refused("mv", "/in", "/.trash"))
         self.fs("rm", "/in")
 
     def test_a_full_quota_is_told_and_what_cleans_up_goes_on(self):
