@@ -272,8 +272,9 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
   if ((!command && !options->run) || (command && options->command.empty())) {
     const std::string what =
         end < args.size() && !command ? "unexpected word " + Quote(args[end]) : "there is no command to run";
-    return invocation.Fail("local", Invalid(what + "; give -- COMMAND..., run JOB LOCAL_INPUT... -o LOCAL_DIR, or stream -input ..."),
-                           kWrongUsage);
+    return invocation.Fail(
+        "local", Invalid(what + "; give -- COMMAND..., run JOB LOCAL_INPUT... -o LOCAL_DIR, or stream -input ..."),
+        kWrongUsage);
   }
   return std::nullopt;
 }

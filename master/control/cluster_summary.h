@@ -82,17 +82,17 @@ struct ClusterSummary {
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
   // Of those that wait: by whom they are held, or for what they wait besides slots.
-  std::uint32_t jobs_held = 0;   // their release
-  std::uint32_t jobs_after = 0;  // are not held, and wait for other jobs
-  std::string scheduler_file, access_file;           // why the file's present text is not in force; empty: it is
-  std::string audit_problem;                         // AuditLog's problem; empty: none
-  std::vector<tls::CertificateEnd> certificates;     // of the master, the authority and live workers
-  Micros now = 0;                                    // by the wall clock, since the epoch
-  std::string awaiting, read_only;                   // as in the answer of NameService.health (name.capnp)
-  std::string doubt;                                 // Doubt's line; empty: none
-  std::string copy_problem;                          // why the second copy of the database is not kept
-  std::optional<BackupRecord> backup;                // the last one that is known
-  std::string backup_age, backup_copy;               // BackupWatch's lines; empty: nothing to warn of
+  std::uint32_t jobs_held = 0;                    // their release
+  std::uint32_t jobs_after = 0;                   // are not held, and wait for other jobs
+  std::string scheduler_file, access_file;        // why the file's present text is not in force; empty: it is
+  std::string audit_problem;                      // AuditLog's problem; empty: none
+  std::vector<tls::CertificateEnd> certificates;  // of the master, the authority and live workers
+  Micros now = 0;                                 // by the wall clock, since the epoch
+  std::string awaiting, read_only;                // as in the answer of NameService.health (name.capnp)
+  std::string doubt;                              // Doubt's line; empty: none
+  std::string copy_problem;                       // why the second copy of the database is not kept
+  std::optional<BackupRecord> backup;             // the last one that is known
+  std::string backup_age, backup_copy;            // BackupWatch's lines; empty: nothing to warn of
 };
 
 // O(nodes + live jobs)

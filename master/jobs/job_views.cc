@@ -169,7 +169,8 @@ std::string EndLine(const JobRecord& record) {
   if (record.first_launch == 0) {
     line += "nothing of it ran, it waited " + FormatDuration(record.ended - record.submitted);
   } else {
-    if (record.held_back > 0) line += "was free to start " + FormatDuration(record.held_back) + " after its submission, ";
+    if (record.held_back > 0)
+      line += "was free to start " + FormatDuration(record.held_back) + " after its submission, ";
     line += "waited " + FormatDuration(record.first_launch - record.queued()) + ", ran " +
             FormatDuration(record.ended - record.first_launch);
   }
