@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/notice.h"
+#include "base/protocol/job_wire.h"
 #include "base/protocol/wire_fields.h"
 
 namespace millrace::job {
