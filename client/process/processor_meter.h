@@ -23,7 +23,8 @@ class ProcessorMeter {
 
   // Begins an attempt. The process may have started for it.
   void Begin();
-  // Returns the attempt's use since Begin, including the programs that it has run to their end. `waited` is the wait of
+  // Returns the attempt's use since Begin, including the programs that it has run to their end, and those that it has
+  // left running, which the kernel counts in hundredths of a second. `waited` is the wait of
   // the thread that has worked the most, since other threads, such as those that report, wait beside that thread.
   // Threads that have ended do not count. `waited` is 0 on a kernel that does not report it. `cpu` is never 0. If the
   // attempt is the first of the process, `start` is the time that the process had on cores before, and `waited`
