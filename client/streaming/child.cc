@@ -261,17 +261,22 @@ Result<int> Child::Finish(bool patient) {
 
 std::string EndInWords(int wait_status) {
   constexpr int kShellSignal = 128, kNotFound = 127, kNotStarted = 126;
-  const int status = ExitStatusOf(wait_status);
-  const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : status - kShellSignal;
-  if (status > kShellSignal && signal < NSIG) {
+  const auto described = [](int signal) {
     const char* const description = ::sigdescr_np(signal);
-    return "was ended by signal " + std::to_string(signal) +
-           (description == nullptr ? "" : " (" + std::string(description) + ")");
+    return description == nullptr ? std::string() : std::string(description);
+  };
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    return "was ended by signal " + std::to_string(signal) + " (" + described(signal) + ")";
   }
-  return "ended with status " + std::to_string(status) +
-         (status == kNotFound     ? " (not found)"
-          : status == kNotStarted ? " (not an executable)"
-                                  : "");
+  const int status = ExitStatusOf(wait_status);
+  std::string text = "ended with status " + std::to_string(status);
+  // Any program may end so. A shell does for what it was to run.
+  if (status == kNotFound) text += " (of a shell: not found)";
+  if (status == kNotStarted) text += " (of a shell: not an executable)";
+  if (const int signal = status - kShellSignal; signal > 0 && signal < NSIG && !described(signal).empty())
+    text += " (of a shell: signal " + std::to_string(signal) + ", " + described(signal) + ")";
+  return text;
 }
 
 }  // namespace millrace::streaming

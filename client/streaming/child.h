@@ -90,8 +90,8 @@ class Child {
   std::uint64_t left_ = 0;
 };
 
-// Returns how a child ended, in words, with its article: "ended with status 1", "was ended by signal 9 (Killed)".
-// `wait_status` is waitpid's; a shell's 128 + N counts as a signal.
+// Returns how a child ended, in words: "ended with status 1", "was ended by signal 9 (Killed)". `wait_status` is
+// waitpid's. The statuses with which a shell tells of what it was to run are explained as such.
 [[nodiscard]] std::string EndInWords(int wait_status);
 
 }  // namespace millrace::streaming

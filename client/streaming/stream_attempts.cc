@@ -132,14 +132,17 @@ class MapStream {
     std::uint64_t end = input.split.offset;
     Status given;
     const auto give = [&](std::string_view bytes, std::uint64_t up_to) {
-      end = up_to;
-      given = Give(bytes);
-      if (!given.ok() || (child_ != nullptr && child_->left() > 0)) throw EnoughRead();
+      if (given.ok()) given = Give(bytes);
+      const std::uint64_t left = child_ == nullptr ? 0 : child_->left();
+      if (left == 0) end = up_to;
+      if (!given.ok() || left > 0) throw EnoughRead();
     };
     MILLRACE_TRY(Read(i, give));
     MILLRACE_TRY(given);
     if (child_ == nullptr) return cutter_->Finish();
-    return FinishChild("; it had been given " + Quote(path) + " up to byte " + std::to_string(end));
+    return FinishChild((child_->left() > 0 ? "; it stopped reading " + Quote(path) + " after byte "
+                                           : "; it had been given " + Quote(path) + " up to byte ") +
+                       std::to_string(end));
   }
 
   Status Read(std::size_t i, const std::function<void(std::string_view, std::uint64_t)>& give) {
@@ -153,11 +156,13 @@ class MapStream {
       files.Add(1 - pieces);
       return read;
     }
-    std::string chunk;
+    std::string chunk, full;
     std::uint64_t end = attempt_.inputs[i].split.offset;
     const auto flush = [&] {
-      if (!chunk.empty()) give(chunk, end);
+      if (chunk.empty()) return;
+      full.swap(chunk);  // before `give`, which may throw
       chunk.clear();
+      give(full, end);
     };
     const auto added = [&](std::uint64_t up_to) {
       end = up_to;

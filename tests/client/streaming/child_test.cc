@@ -45,9 +45,11 @@ TEST(ChildTest, TakesWhileItGives) {
 TEST(ChildTest, TellsHowItEnded) {
   EXPECT_EQ(EndInWords(Watched("exit 3").Finish()), "ended with status 3");
   EXPECT_EQ(EndInWords(Watched("kill -SEGV $$").Finish()), "was ended by signal 11 (Segmentation fault)");
-  EXPECT_EQ(EndInWords(Watched("sh -c 'kill -KILL $$'; exit $?").Finish()), "was ended by signal 9 (Killed)");
-  EXPECT_EQ(EndInWords(Watched("/no/such/program").Finish()), "ended with status 127 (not found)");
-  EXPECT_EQ(EndInWords(Watched("/etc/passwd").Finish()), "ended with status 126 (not an executable)");
+  EXPECT_EQ(EndInWords(Watched("sh -c 'kill -KILL $$'; exit $?").Finish()),
+            "ended with status 137 (of a shell: signal 9, Killed)");
+  EXPECT_EQ(EndInWords(Watched("/no/such/program").Finish()), "ended with status 127 (of a shell: not found)");
+  EXPECT_EQ(EndInWords(Watched("/etc/passwd").Finish()), "ended with status 126 (of a shell: not an executable)");
+  EXPECT_EQ(EndInWords(Watched("exit 255").Finish()), "ended with status 255");
 }
 
 TEST(ChildTest, OneThatReadsNoMoreIsNoFailure) {

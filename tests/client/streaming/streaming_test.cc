@@ -181,11 +181,11 @@ TEST(StreamingTest, BrokenChildren) {
     const char *mapper, *says;  // says: empty if the job succeeds
   };
   const Case cases[] = {
-      {"exit 1", "the mapper \"exit 1\" ended with status 1; it had been given"},
+      {"exit 1", "the mapper \"exit 1\" ended with status 1; it "},
       {"cat >/dev/null; exit 3", "ended with status 3"},
       {"kill -SEGV $$", "was ended by signal 11 (Segmentation fault)"},
       {"cat > /dev/null; kill -KILL $$", "was ended by signal 9 (Killed)"},
-      {"/no/such/program", "ended with status 127 (not found)"},
+      {"/no/such/program", "ended with status 127 (of a shell: not found)"},
       {"python3 -c 'raise ValueError(\"bad line\")'", "ValueError: bad line"},
       {"seq -f 'line %g' 100 >&2; exit 1", "line 81 | line 82"},
       {"head -c 100000 /dev/zero >&2; exit 1", "the end of its standard error"},
@@ -220,10 +220,23 @@ TEST(StreamingTest, BrokenChildren) {
                 .error.find("the combiner \"exit 8\" ended with status 8"),
             std::string::npos);
   EXPECT_NE(
-      RunStream({"a\n"}, {"stream.mapper=cat", "stream.io=typedbytes"}, 0).error.size() +
-          RunStream({"a\n"}, {"stream.mapper=echo garbage", "stream.io=typedbytes"}, 0).error.find("not typed bytes"),
-      0U);
+      RunStream({"a\n"}, {R"(stream.mapper=printf '\013')", "stream.io=typedbytes"}, 0).error.find("not typed bytes"),
+      std::string::npos);
+  EXPECT_NE(RunStream({"a\n"}, {"stream.mapper=printf abc", "stream.io=rawbytes"}, 0).error.find("inside a record"),
+            std::string::npos);
   EXPECT_EQ(RunStream({"a\n"}, {"stream.mapper=cat; exit 5", "stream.non.zero.exit.is.failure=false"}, 0).error, "");
+}
+
+// Where a child was in its input is told as far as that is known.
+TEST(StreamingTest, AFailureSaysHowFarTheChildHadCome) {
+  const std::string text = RandomText(4, 200'000);  // more than a pipe holds
+  const auto error = [&text](const char* mapper) {
+    return RunStream({text}, {std::string("stream.mapper=") + mapper}, 0).error;
+  };
+  EXPECT_NE(error("cat > /dev/null; exit 1").find("up to byte " + std::to_string(text.size()) + ";"), std::string::npos)
+      << error("cat > /dev/null; exit 1");
+  EXPECT_NE(error("exit 1").find("it stopped reading"), std::string::npos) << error("exit 1");
+  EXPECT_EQ(error("exit 1").find("up to byte"), std::string::npos);
 }
 
 TEST(StreamingTest, WrongSettingsAreRefused) {
