@@ -285,10 +285,13 @@ std::vector<std::string> FilesNamedBy(const std::string& command) {
     at = end;
     const bool plain = !word.empty() && word.find_first_of("'\"\\$`|&;<>()*?[#~=%!{}\n\t") == std::string::npos;
     if (!plain || word[0] == '/' || word[0] == '-') break;
+    // A bare word, such as sort, is a program of the PATH, whatever lies here under its name.
+    const bool is_file = word.find_first_of("./") != std::string::npos;
     while (word.starts_with("./")) word.erase(0, 2);
-    const bool stays = !word.empty() && ("/" + word + "/").find("/../") == std::string::npos &&
-                       word.find("//") == std::string::npos && ("/" + word + "/").find("/./") == std::string::npos;
-    if (stays) names.push_back(std::move(word));
+    const std::string within = "/" + word + "/";
+    const bool stays = !word.empty() && within.find("/../") == std::string::npos &&
+                       within.find("/./") == std::string::npos && within.find("//") == std::string::npos;
+    if (is_file && stays) names.push_back(std::move(word));
   }
   return names;
 }

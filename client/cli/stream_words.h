@@ -40,8 +40,8 @@ struct StreamJob {
 // mean nothing, and kUnsupported, with what to do, for those that mean what Millrace does not have.
 [[nodiscard]] Result<StreamJob> TranslateStream(const StreamWords& words, RunOptions* run);
 
-// Returns the relative names of files that the command may mean by its first words: those of a script, or of an
-// interpreter's script ("python3 SCRIPT").
+// Returns the relative names of files that the command may mean by its first two words: a script, or that of an
+// interpreter ("python3 SCRIPT"). A word without a '.' or a '/' means none.
 [[nodiscard]] std::vector<std::string> FilesNamedBy(const std::string& command);
 
 }  // namespace millrace::cli
