@@ -302,6 +302,62 @@ TEST(FramesTest, AChildLivesForManyAttempts) {
   EXPECT_EQ(job.counters.at("millrace map_input_records"), 2000);
 }
 
+// A child that sends each word under the key "LETTER/WORD", and writes what it gets back: by the group of the key (Q),
+// or to the reduce that it chooses by the length of the word (P).
+std::string PlacingChild(char message) {
+  return std::string(R"(stream.mapper=python3 -c '
+import json, os, socket, struct
+s = socket.socket(fileno=int(os.environ["MILLRACE_CHANNEL"]))
+f = s.makefile("rb")
+def send(kind, payload=b""): s.sendall(struct.pack("<I", len(payload)) + kind + payload)
+send(b"H", json.dumps({"version": 1}).encode())
+while True:
+    head = f.read(5)
+    if len(head) < 5: break
+    size, kind = struct.unpack("<Ic", head)
+    p = f.read(size)
+    if kind == b"L":
+        for word in p[8:].split():
+            key = word[:1] + b"/" + word
+            place = 1 if b")") +
+         message + R"(" == b"Q" else len(word) % 3
+            send(b")" +
+         message + R"(", struct.pack("<III", len(key), place, 0) + key)
+    elif kind == b"R":
+        at = 0
+        while at < len(p):
+            k, v = struct.unpack_from("<II", p, at); at += 8
+            if k != 0xffffffff: key = p[at:at + k]; at += k
+            at += v
+            send(b"W", b"\0" + key + b"\n")
+    elif kind == b"E": send(b"D")
+')";
+}
+
+TEST(FramesTest, AChildDecidesWhatGoesTogether) {
+  std::string text;
+  Random random(5);
+  for (int i = 0; i < 500; ++i)
+    text += static_cast<char>('a' + random.Below(26)) + std::string(random.Below(9), 'x') + std::to_string(i) + "\n";
+  for (const char message : {'Q', 'P'}) {
+    const TestedJob job = RunStream({text}, {PlacingChild(message), "stream.io=frames"}, 3);
+    ASSERT_EQ(job.error, "");
+    std::map<char, std::string> part_of;
+    std::size_t lines = 0;
+    for (const auto& [part, bytes] : job.files) {
+      std::istringstream keys(bytes);
+      for (std::string key; std::getline(keys, key); ++lines) {
+        if (message == 'Q') {
+          EXPECT_EQ(part_of.emplace(key[0], part).first->second, part) << key << " is apart from its group";
+        } else {
+          EXPECT_EQ(part, "part-r-0000" + std::to_string((key.size() - 2) % 3)) << key;
+        }
+      }
+    }
+    EXPECT_EQ(lines, 500U);
+  }
+}
+
 TEST(FramesTest, WhatGoesWrongIsTold) {
   const auto error = [](const char* text) { return RunStream({text}, {kFrameChild, "stream.io=frames"}).error; };
   EXPECT_NE(
