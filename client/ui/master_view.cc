@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Micros kJournalEvery = 5 * kSecond;  // of a live job that seems to stand still
 // The master plays the jobs forward to foretell, which takes longer the more tasks they have.
 constexpr Micros kForetellEvery = 5 * kSecond;
 constexpr std::size_t kTasksForetoldASecond = 500;
@@ -158,16 +157,10 @@ Status MasterView::ReadJournal(JobId job) {
       timeline_.LastLine(job));
 }
 
-// The journal of a job hardly grows while nothing else that is known of the job changes.
 Status MasterView::FeedJob(const JobStatus& job) {
-  const auto read = read_.find(job.job);
-  if (read != read_.end() && timeline_.LastLine(job.job) > 0) {
-    const auto& [before, at] = read->second;
-    if (before == job && (Ended(job.state) || now_() - at < kJournalEvery)) return Status::Ok();
-  }
   MILLRACE_TRY(ReadJournal(job.job));
   if (Ended(job.state)) timeline_.End(job.job, job.ended);
-  read_.insert_or_assign(job.job, std::pair(job, now_()));
+  reads_.Read(job, now_());
   return Status::Ok();
 }
 
@@ -175,26 +168,31 @@ Status MasterView::Feed(std::optional<JobId> only) {
   MILLRACE_TRY(ReadJournal(JobId{0}));
   if (only) {
     MILLRACE_ASSIGN(const JobStatus status, Job(*only));
-    MILLRACE_TRY(FeedJob(status));
+    if (reads_.Behind(status, now_())) MILLRACE_TRY(FeedJob(status));
   } else {
     MILLRACE_ASSIGN(const std::vector<JobStatus> jobs, Jobs({}));
-    std::size_t attempts = 0, taken = 0;
+    reads_.Keep(jobs);
+    std::vector<JobStatus> drawn;
+    std::size_t attempts = 0;
     left_out_ = 0;
     for (const JobStatus& job : std::views::reverse(jobs)) {
       if (job.first_launch == 0) continue;
       attempts += TasksOf(job);
-      if (taken == kMostDrawnJobs || (taken > 0 && attempts > kMostDrawn)) {
-        if (!Ended(job.state)) ++left_out_;
-        continue;
+      if (drawn.size() < kMostDrawnJobs && (drawn.empty() || attempts <= kMostDrawn)) {
+        drawn.push_back(job);
+      } else if (!Ended(job.state)) {
+        ++left_out_;
       }
-      ++taken;
-      const Status fed = FeedJob(job);
-      if (!fed.ok() && fed.code() != StatusCode::kNotFound) return fed;  // some jobs are known without their journal
+    }
+    for (const JobStatus* job : reads_.Due(drawn, now_())) {
+      const Status fed = FeedJob(*job);
+      if (fed.ok()) continue;
+      if (fed.code() != StatusCode::kNotFound) return fed;
+      reads_.Read(*job, now_());  // some jobs are known without their journal
     }
   }
   timeline_.Settle();
-  timeline_.Trim(2 * kMostDrawn);
-  std::erase_if(read_, [this](const auto& read) { return timeline_.Find(read.first) == nullptr; });
+  for (const JobId job : timeline_.Trim(2 * kMostDrawn)) reads_.Forget(job);
   return Status::Ok();
 }
 

@@ -22,6 +22,7 @@
 #include "client/cli/documents.h"
 #include "client/job_client/job_client.h"
 #include "client/job_client/mirror.h"
+#include "client/ui/journal_reads.h"
 #include "client/ui/timeline.h"
 #include "client/ui/view.h"
 #include "dfs/client/dfs_client.h"
@@ -47,7 +48,8 @@ class MasterView : public View {
   [[nodiscard]] Result<JobStatus> Job(JobId job) override;
   // The attempts are asked for again the less often the more there are.
   [[nodiscard]] Result<std::shared_ptr<const std::vector<AttemptStatus>>> Attempts(JobId job) override;
-  // The timeline is brought up to date at most once a second.
+  // The timeline is brought up to date at most once a second; that of all jobs only for so many jobs at a time
+  // (JournalReads).
   Status WithTimeline(std::optional<JobId> job,
                       const std::function<void(const Timeline& timeline, std::size_t left_out)>& use) override;
 
@@ -103,8 +105,7 @@ class MasterView : public View {
   std::mutex timeline_mutex_;
   Timeline timeline_;
   std::map<JobId, Micros> fed_;  // when the timeline was last brought up to date for the job; job 0: for all of them
-  // Each job as it was when its journal was last read, and when that was.
-  std::map<JobId, std::pair<JobStatus, Micros>> read_;
+  JournalReads reads_;
   std::size_t left_out_ = 0;
 
   std::jthread foreteller_;  // last, since it uses the rest

@@ -256,15 +256,18 @@ const AttemptTrack* Timeline::Find(const AttemptId& attempt) const {
   return place ? &job->attempts[*place] : nullptr;
 }
 
-void Timeline::Trim(std::size_t attempts) {
+std::vector<JobId> Timeline::Trim(std::size_t attempts) {
+  std::vector<JobId> forgotten;
   for (auto at = jobs_.begin(); at != jobs_.end() && attempts_ > attempts;) {
     if (at->second.ended == 0) {
       ++at;
       continue;
     }
     attempts_ -= at->second.attempts.size();
+    forgotten.push_back(at->first);
     at = jobs_.erase(at);
   }
+  return forgotten;
 }
 
 }  // namespace millrace::ui

@@ -80,8 +80,8 @@ class Timeline {
   [[nodiscard]] const std::map<std::uint64_t, Decision>& decisions() const { return decisions_; }
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] std::size_t size() const { return attempts_; }
-  // Forgets ended jobs, the oldest first, until at most `attempts` are left, or no ended job is.
-  void Trim(std::size_t attempts);
+  // Forgets ended jobs, the oldest first, until at most `attempts` are left, or no ended job is. Returns them.
+  std::vector<JobId> Trim(std::size_t attempts);
 
  private:
   struct Taker;
