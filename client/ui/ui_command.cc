@@ -19,6 +19,7 @@
 
 #include "base/console/arguments.h"
 #include "base/file.h"
+#include "base/tls/tls_files.h"
 #include "client/ui/journal_view.h"
 #include "client/ui/master_view.h"
 #include "client/ui/ui_server.h"
@@ -107,10 +108,10 @@ class EndSignals {
   Fd fd_;
 };
 
-// Serves until a signal ends it. Enter on a terminal prints another address.
-int Serve(const cli::Invocation& invocation, const EndSignals& signals, UiServer& server) {
+// Serves until a signal ends it. Enter on a terminal prints another address, if there are any.
+int Serve(const cli::Invocation& invocation, const EndSignals& signals, UiServer& server, bool has_addresses) {
   console::Printer out(invocation.console);
-  bool reads = invocation.console.in_is_terminal;
+  bool reads = has_addresses && invocation.console.in_is_terminal;
   while (true) {
     pollfd waited[] = {{signals.fd(), POLLIN, 0}, {reads ? invocation.console.in : -1, POLLIN, 0}};
     if (::poll(waited, 2, -1) < 0 && errno != EINTR) return kFailed;
@@ -126,16 +127,33 @@ int Serve(const cli::Invocation& invocation, const EndSignals& signals, UiServer
   }
 }
 
+Result<ReverseProxy> ReadProxy(const std::string& address, const std::string& secret_file) {
+  MILLRACE_ASSIGN(std::string secret, tls::ReadKeyFile(secret_file));
+  while (secret.ends_with('\n') || secret.ends_with('\r')) secret.pop_back();
+  return ReverseProxy::Make(address, secret);
+}
+
+// What the words of the command say about how the page is served.
+struct Serving {
+  std::uint16_t port = 0;
+  bool no_open = false;
+  std::optional<ReverseProxy> proxy;
+};
+
 // Prints the address, opens the browser, and serves until a signal ends it.
-int Show(const cli::Invocation& invocation, const EndSignals& signals, View& view, std::uint16_t port, bool no_open) {
-  const Result<std::unique_ptr<UiServer>> server = UiServer::Start(port, view);
+int Show(const cli::Invocation& invocation, const EndSignals& signals, View& view, const Serving& serving) {
+  const Result<std::unique_ptr<UiServer>> server = UiServer::Start(serving.port, view, serving.proxy);
   if (!server.ok()) return invocation.Fail("ui", server.status());
-  const std::string address = (*server)->NewAddress();
+  const std::string address = serving.proxy ? "" : (*server)->NewAddress();
   console::Printer out(invocation.console);
-  out << address << "\n";
+  if (serving.proxy) {
+    out << "http://127.0.0.1:" << (*server)->port() << ", for the proxy of " << serving.proxy->origin << "\n";
+  } else {
+    out << address << "\n";
+  }
   if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("ui", written);
   std::optional<AddressFile> file;
-  if (!no_open) {
+  if (!serving.no_open && !serving.proxy) {
     Result<AddressFile> made = AddressFile::Make(address);
     if (!made.ok()) {
       invocation.Fail("ui: open the browser", made.status());
@@ -144,7 +162,7 @@ int Show(const cli::Invocation& invocation, const EndSignals& signals, View& vie
       OpenBrowser(file->path());
     }
   }
-  return Serve(invocation, signals, **server);
+  return Serve(invocation, signals, **server, !serving.proxy);
 }
 
 }  // namespace
@@ -158,15 +176,32 @@ int UiCommand(const cli::Invocation& invocation, const cli::Words& args) {
   arguments.Example("");
   arguments.Example("--port 8700 --no-open    # at the other end of `ssh -L 8700:127.0.0.1:8700`");
   arguments.Example("--journal cluster.journal    # of `millrace job history >cluster.journal`");
+  arguments.Example(
+      "--port 8700 --behind https://cluster.example.org --proxy-secret /etc/millrace/proxy-secret    # for several "
+      "people: a reverse proxy of this machine says who may look");
   std::int64_t port = 0;
-  bool no_open = false;
-  std::string journal;
+  Serving serving;
+  std::string journal, behind, secret_file;
   constexpr std::int64_t kHighestPort = 65535;
   arguments.Integer("--port", &port, 1, kHighestPort, "the port of 127.0.0.1 to listen at (default: any free one)");
   arguments.Text("--journal", &journal,
                  "show the cluster at the end of this journal, which `millrace job history` writes, and ask no master");
-  arguments.Flag("--no-open", &no_open, "print the address only, and open no browser");
+  arguments.Flag("--no-open", &serving.no_open, "print the address only, and open no browser");
+  arguments.Text(
+      "--behind", &behind,
+      "serve a reverse proxy of this machine that browsers reach at this address, and nobody else; everybody "
+      "whom the proxy lets in sees what you may see");
+  arguments.Text("--proxy-secret", &secret_file,
+                 "the file with what the proxy sends in the header Millrace-Proxy; readable by you alone");
+  arguments.options().get_option("--behind")->needs("--proxy-secret");
+  arguments.options().get_option("--proxy-secret")->needs("--behind");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  serving.port = static_cast<std::uint16_t>(port);
+  if (arguments.options().count("--behind") > 0) {
+    Result<ReverseProxy> proxy = ReadProxy(behind, secret_file);
+    if (!proxy.ok()) return invocation.Fail("ui", proxy.status(), kWrongUsage);
+    serving.proxy = *std::move(proxy);
+  }
   EndSignals signals;
   // A name that is empty is that of no file, and no reason to ask a master.
   if (std::ranges::any_of(args,
@@ -175,13 +210,13 @@ int UiCommand(const cli::Invocation& invocation, const cli::Words& args) {
     const Result<std::unique_ptr<JournalView>> read = JournalView::Read(journal);
     signals.Hold();
     if (!read.ok()) return invocation.Fail("ui", read.status());
-    return Show(invocation, signals, **read, static_cast<std::uint16_t>(port), no_open);
+    return Show(invocation, signals, **read, serving);
   }
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { signals.Pass(); }, kCallTimeout);
   signals.Hold();
   if (!files.ok()) return invocation.Fail("ui", files.status(), kUnreachable);
   MasterView view(**files, Monotonic);
-  return Show(invocation, signals, view, static_cast<std::uint16_t>(port), no_open);
+  return Show(invocation, signals, view, serving);
 }
 
 }  // namespace millrace::ui

@@ -33,17 +33,23 @@ http::Answer FileAnswer(const PageFile& file) {
   return answer;
 }
 
+http::Answer EventsAnswer(std::string first) {
+  http::Answer answer{.type = "text/event-stream", .body = std::move(first), .stream = true};
+  answer.headers.emplace_back("X-Accel-Buffering", "no");  // a proxy passes each event on when it comes
+  return answer;
+}
+
 std::string EventOf(const std::string& data) { return "event: digest\ndata: " + data + "\n\n"; }
 
 }  // namespace
 
-Result<std::unique_ptr<UiServer>> UiServer::Start(std::uint16_t port, View& view) {
+Result<std::unique_ptr<UiServer>> UiServer::Start(std::uint16_t port, View& view, std::optional<ReverseProxy> proxy) {
   std::unique_ptr<UiServer> server(new UiServer(view));
-  MILLRACE_TRY(server->Begin(port));
+  MILLRACE_TRY(server->Begin(port, std::move(proxy)));
   return server;
 }
 
-Status UiServer::Begin(std::uint16_t port) {
+Status UiServer::Begin(std::uint16_t port, std::optional<ReverseProxy> proxy) {
   // The gate has to know the port, and nobody knows the address before NewAddress.
   MILLRACE_ASSIGN(
       server_, http::HttpServer::Start("127.0.0.1:" + std::to_string(port),
@@ -52,7 +58,7 @@ Status UiServer::Begin(std::uint16_t port) {
                                        })));
   {
     const std::lock_guard lock(mutex_);
-    gate_ = std::make_unique<Gate>(server_->port());
+    gate_ = std::make_unique<Gate>(server_->port(), std::move(proxy));
     serving_ = server_.get();
   }
   for (int i = 0; i < kWorkers; ++i) {
@@ -103,9 +109,7 @@ void UiServer::Respond(const http::Request& request, const http::Reply& reply) {
   if (ends_) return answer(Busy("It ends."));
   if (waiting_.size() >= kMostWaiting) return answer(Busy("Too many requests at a time."));
   waiting_.push_back([this, request, reply, query = std::move(query), events] {
-    http::Answer one = events
-                           ? http::Answer{.type = "text/event-stream", .body = EventOf(api_.Digest()), .stream = true}
-                           : api_.Get(query);
+    http::Answer one = events ? EventsAnswer(EventOf(api_.Digest())) : api_.Get(query);
     reply(Gate::Harden(WithTag(std::move(one), request)));
   });
   changed_.notify_all();  // not one, which might be the thread that tells the tabs

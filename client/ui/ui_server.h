@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,17 +26,19 @@ class UiServer {
   static constexpr std::size_t kMostTabs = 16, kMostWaiting = 64;
 
   // Listens at the port of 127.0.0.1; 0 takes any free one. Requires: `view` outlives the server.
-  [[nodiscard]] static Result<std::unique_ptr<UiServer>> Start(std::uint16_t port, View& view);
+  [[nodiscard]] static Result<std::unique_ptr<UiServer>> Start(std::uint16_t port, View& view,
+                                                               std::optional<ReverseProxy> proxy = {});
   ~UiServer();
   UiServer(const UiServer&) = delete;
   UiServer& operator=(const UiServer&) = delete;
 
-  // Returns an address that opens the page once. Those before it open it no more.
+  // Returns an address that opens the page once. Those before it open it no more. Requires: no proxy.
   [[nodiscard]] std::string NewAddress();
+  [[nodiscard]] std::uint16_t port() const { return server_->port(); }
 
  private:
   explicit UiServer(View& view) : api_(view) {}
-  Status Begin(std::uint16_t port);
+  Status Begin(std::uint16_t port, std::optional<ReverseProxy> proxy);
   void Respond(const http::Request& request, const http::Reply& reply);
   void Work();
   void TellTabs();

@@ -17,7 +17,11 @@ class Ui:
         self.process = subprocess.Popen([MILLRACE, "ui", *(options or ("--no-open",))], env=environment or cluster.environment(), stdin=stdin,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.cookie = None
-        self.read_address()
+        if "--behind" in options:
+            said = self.process.stdout.readline()
+            self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+), for the proxy of (\S+)\n", said)[1])
+        else:
+            self.read_address()
 
     def read_address(self):
         """The next address that it prints."""

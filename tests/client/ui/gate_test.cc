@@ -161,5 +161,99 @@ TEST_F(GateTest, EveryAnswerIsHardened) {
   EXPECT_EQ(HeaderOf(answer, "Referrer-Policy"), "no-referrer");
 }
 
+class ProxiedGateTest : public testing::Test {
+ protected:
+  static constexpr const char* kSecret = "0123456789abcdef";
+
+  // A request as the proxy passes it on; `changed` takes the place of headers of the same names.
+  static http::Request Get(const std::string& target, const http::Headers& changed = {}) {
+    http::Headers headers = {{"Host", "cluster.example"}, {std::string(Gate::kProxyHeader), kSecret}};
+    for (const auto& [name, value] : changed) {
+      std::erase_if(headers, [&](const auto& header) { return header.first == name; });
+    }
+    headers.insert(headers.end(), changed.begin(), changed.end());
+    return {"GET", target, std::move(headers)};
+  }
+  unsigned StatusOf(const http::Request& request) {
+    const std::optional<http::Answer> answer = gate_.Check(request);
+    return answer ? answer->status : 0;
+  }
+
+  Gate gate_{kPort, *ReverseProxy::Make("https://Cluster.example", kSecret)};
+};
+
+TEST_F(ProxiedGateTest, WhatTheProxyPassesOnIsServedWithoutACookie) {
+  EXPECT_EQ(StatusOf(Get("/")), 0);
+  EXPECT_EQ(StatusOf(Get("/api/v1/cluster")), 0);
+  EXPECT_EQ(StatusOf(Get("/", {{"Host", "CLUSTER.example:443"}})), 0) << "the port goes without saying";
+  EXPECT_EQ(StatusOf(Get("/api/v1/events", {{"Origin", "https://cluster.example"}, {"Sec-Fetch-Site", "same-origin"}})),
+            0);
+  EXPECT_EQ(
+      StatusOf(
+          Get("/", {{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Mode", "navigate"}, {"Sec-Fetch-Dest", "document"}})),
+      0)
+      << "a link to the page";
+}
+
+TEST_F(ProxiedGateTest, NobodyElseGetsAnything) {
+  const std::string header(Gate::kProxyHeader);
+  http::Request without = Get("/");
+  std::erase_if(without.headers, [&](const auto& one) { return one.first == header; });
+  EXPECT_EQ(StatusOf(without), 403);
+  for (const char* secret : {"", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeF"})
+    EXPECT_EQ(StatusOf(Get("/", {{header, secret}})), 403) << secret;
+  EXPECT_EQ(StatusOf(Get("/", {{header, kSecret}, {header, kSecret}})), 403) << "one that a client sent as well";
+  for (const char* host : {"cluster.example:8443", "127.0.0.1:40123", "localhost:40123", "stranger.example", "",
+                           "cluster.example.", "cluster.example:80"})
+    EXPECT_EQ(StatusOf(Get("/", {{"Host", host}})), 403) << host;
+  for (const char* origin :
+       {"http://cluster.example", "https://cluster.example:8443", "https://stranger.example", "null"})
+    EXPECT_EQ(StatusOf(Get("/", {{"Origin", origin}})), 403) << origin;
+  for (const char* site : {"cross-site", "same-site"})
+    EXPECT_EQ(StatusOf(Get("/api/v1/cluster", {{"Sec-Fetch-Site", site}, {"Sec-Fetch-Mode", "cors"}})), 403) << site;
+  EXPECT_EQ(StatusOf(Get(
+                "/", {{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Mode", "navigate"}, {"Sec-Fetch-Dest", "iframe"}})),
+            403);
+  http::Request post = Get("/");
+  post.method = "POST";
+  EXPECT_EQ(StatusOf(post), 405);
+}
+
+TEST_F(ProxiedGateTest, NoTokenIsExchanged) {
+  const std::optional<http::Answer> answer = gate_.Check(Get("/?token="));
+  EXPECT_FALSE(answer.has_value());
+}
+
+TEST(ReverseProxyTest, AnAddressIsASchemeAHostAndAPort) {
+  const std::string secret(ReverseProxy::kShortestSecret, 's');
+  const auto origin = [&](const std::string& address) {
+    const Result<ReverseProxy> proxy = ReverseProxy::Make(address, secret);
+    return proxy.ok() ? proxy->origin : "refused: " + proxy.status().message();
+  };
+  EXPECT_EQ(origin("https://a.example"), "https://a.example");
+  EXPECT_EQ(origin("HTTPS://A.example:443"), "https://a.example");
+  EXPECT_EQ(origin("http://a.example:80"), "http://a.example");
+  EXPECT_EQ(origin("http://a.example:443"), "http://a.example:443");
+  EXPECT_EQ(origin("https://[2001:db8::1]"), "https://[2001:db8::1]");
+  EXPECT_EQ(origin("https://[2001:db8::1]:8443"), "https://[2001:db8::1]:8443");
+  for (const char* wrong :
+       {"", "a.example", "ftp://a.example", "https://", "https://a.example/", "https://a.example/ui",
+        "https://u@a.example", "https://a.example:", "https://a.example:0", "https://a.example:65536",
+        "https://a.example:080", "https://a.example:8x", "https://a b", "https://[]", "https://2001:db8::1",
+        "https://a.example\r\nX: y", "https://a.example?b", "://a"})
+    EXPECT_THAT(origin(wrong), HasSubstr("refused: \"")) << wrong;
+}
+
+TEST(ReverseProxyTest, ASecretIsALongWord) {
+  const auto take = [](const std::string& secret) { return ReverseProxy::Make("https://a.example", secret).ok(); };
+  EXPECT_TRUE(take(std::string(ReverseProxy::kShortestSecret, '!')));
+  EXPECT_FALSE(take(""));
+  EXPECT_FALSE(take(std::string(ReverseProxy::kShortestSecret - 1, 's')));
+  EXPECT_TRUE(take(std::string(ReverseProxy::kLongestSecret, '~')));
+  EXPECT_FALSE(take(std::string(ReverseProxy::kLongestSecret + 1, 's')));
+  for (const char* inside : {" ", "\t", "\n", "\x7f", "\xe4"})
+    EXPECT_FALSE(take("0123456789abcdef" + std::string(inside) + "0")) << inside;
+}
+
 }  // namespace
 }  // namespace millrace::ui
