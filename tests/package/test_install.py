@@ -86,17 +86,20 @@ class InstallTest(unittest.TestCase):
         # What the README has besides is for other machines, or takes the whole build.
         others = ("deploy/quickstart", "tests/run", "build/release/", "one$", "two$", "three$", "you$")
         commands = [line for line in pages.commands(README) if not line.startswith(others)]
-        self.assertEqual(len(commands), 3)
+        self.assertEqual(len(commands), 4)
         path = os.path.join(self.prefix, "bin") + os.pathsep + os.environ["PATH"]
+        shown = []
         for command in commands:
             given = {"CMAKE_PREFIX_PATH": self.prefix, "PATH": path}
             in_cluster = ["millrace", "local", "--workers", "1", "--"] if "millrace fs" in command else []
             said = self.run_in(directory, *in_cluster, "bash", "-ec", command, **given)
+            shown += [line for line in said.splitlines() if re.fullmatch(r"\w+\t\d+", line)]
         wanted = self.run_in(directory, "sh", "-c", r"tr '\t' ' ' <book.txt | tr -s ' ' '\n' | sort | uniq -c | sed -E 's/^ *([0-9]+) (.*)/\2\t\1/'")
         with open(os.path.join(directory, "counts", "part-r-00000"), encoding="utf-8") as f:
             self.assertEqual(f.read(), wanted)
-        shown = [line for line in said.splitlines() if re.fullmatch(r"\w+\t\d+", line)]
-        self.assertTrue(shown and set(shown) <= set(wanted.splitlines()), said)
+        self.assertTrue(shown and set(shown) <= set(wanted.splitlines()), shown)
+        with open(os.path.join(directory, "words", "part-r-00000"), encoding="utf-8") as f:
+            self.assertEqual([line.split()[::-1] for line in f], [line.split() for line in wanted.splitlines()])
 
     def test_this_tree_below_another(self):
         lines = ["cmake_minimum_required(VERSION 3.25)", "project(count CXX)", f'add_subdirectory("{ROOT}" millrace EXCLUDE_FROM_ALL)', "millrace_add_job(my_job my_job.cc)",
