@@ -82,6 +82,37 @@ class StrangersTest(unittest.TestCase):
             self.assertEqual(headers["Referrer-Policy"], "no-referrer")
             self.assertEqual(headers["Cache-Control"], "no-cache" if target in ("/", "/page.js") and cookie else "no-store", target)
 
+    def test_behind_a_proxy(self):
+        """The proxy, a page of strangers, and another program of the machine, with a token's page and without."""
+        with tempfile.TemporaryDirectory() as directory:
+            secret = os.path.join(directory, "secret")
+            with open(secret, "w", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write("correct-horse-battery\n")
+            with Ui(self.cluster, "--behind", "https://cluster.example", "--proxy-secret", secret) as ui:
+                proxy, host = {"Millrace-Proxy": "correct-horse-battery"}, "cluster.example"
+                for path, holds in (("/", b"<title>Millrace</title>"), ("/api/v1/cluster", self.id)):
+                    status, headers, body = ui.ask(path, host=host, headers=proxy)
+                    self.assertEqual(status, 200)
+                    self.assertIn(holds, body)
+                    self.assertNotIn("Set-Cookie", headers)
+                    self.assertIn("frame-ancestors 'none'", headers["Content-Security-Policy"])
+                    self.assert_nothing(ui.ask(path, host=host), 403)
+                    self.assert_nothing(ui.ask(path, host=host, headers={"Millrace-Proxy": "correct-horse-batterY"}), 403)
+                    self.assert_nothing(ui.ask(path, headers=proxy), 403)
+                    self.assert_nothing(ui.ask(path, host=host, headers={**proxy, "Origin": "https://stranger.example"}), 403)
+                    self.assert_nothing(ui.ask(path, host=host, headers={**proxy, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}), 403)
+                self.assertEqual(ui.ask("/", host=host, headers={**proxy, **NAVIGATION})[0], 200)
+                self.assertEqual(ui.end(), (0, ""))
+            for options, mode, reason in ((("--behind", "https://a.example"), 0o600, "--proxy-secret"), (("--proxy-secret", secret), 0o600, "--behind"),
+                                          (("--behind", "https://a.example/ui", "--proxy-secret", secret), 0o600, "is not the address of a proxy"),
+                                          (("--behind", "https://a.example", "--proxy-secret", secret), 0o640, "chmod"),
+                                          (("--behind", "https://a.example", "--proxy-secret", secret + "s"), 0o600, "secrets")):
+                os.chmod(secret, mode)
+                done = subprocess.run([MILLRACE, "ui", *options], env=self.cluster.environment(), capture_output=True, text=True, timeout=LIMIT_SECONDS)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+                self.assertIn(reason, done.stderr)
+
     def test_bounds(self):
         cookie = self.ui.enter()
         with self.assertRaises(ConnectionError):
@@ -136,37 +167,6 @@ class CommandTest(unittest.TestCase):
         finally:
             os.close(ours)
             os.close(its)
-
-    def test_behind_a_proxy(self):
-        """The proxy, a page of strangers, and another program of the machine, with a token's page and without."""
-        with tempfile.TemporaryDirectory() as directory:
-            secret = os.path.join(directory, "secret")
-            with open(secret, "w", encoding="utf-8") as file:
-                os.fchmod(file.fileno(), 0o600)
-                file.write("correct-horse-battery\n")
-            with Ui(self.cluster, "--behind", "https://cluster.example", "--proxy-secret", secret) as ui:
-                proxy, host = {"Millrace-Proxy": "correct-horse-battery"}, "cluster.example"
-                for path, holds in (("/", b"<title>Millrace</title>"), ("/api/v1/cluster", self.id)):
-                    status, headers, body = ui.ask(path, host=host, headers=proxy)
-                    self.assertEqual(status, 200)
-                    self.assertIn(holds, body)
-                    self.assertNotIn("Set-Cookie", headers)
-                    self.assertIn("frame-ancestors 'none'", headers["Content-Security-Policy"])
-                    self.assert_nothing(ui.ask(path, host=host), 403)
-                    self.assert_nothing(ui.ask(path, host=host, headers={"Millrace-Proxy": "correct-horse-batterY"}), 403)
-                    self.assert_nothing(ui.ask(path, headers=proxy), 403)
-                    self.assert_nothing(ui.ask(path, host=host, headers={**proxy, "Origin": "https://stranger.example"}), 403)
-                    self.assert_nothing(ui.ask(path, host=host, headers={**proxy, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}), 403)
-                self.assertEqual(ui.ask("/", host=host, headers={**proxy, **NAVIGATION})[0], 200)
-                self.assertEqual(ui.end(), (0, ""))
-            for options, mode, reason in ((("--behind", "https://a.example"), 0o600, "--proxy-secret"), (("--proxy-secret", secret), 0o600, "--behind"),
-                                          (("--behind", "https://a.example/ui", "--proxy-secret", secret), 0o600, "is not the address of a proxy"),
-                                          (("--behind", "https://a.example", "--proxy-secret", secret), 0o640, "chmod"),
-                                          (("--behind", "https://a.example", "--proxy-secret", secret + "s"), 0o600, "secrets")):
-                os.chmod(secret, mode)
-                done = subprocess.run([MILLRACE, "ui", *options], env=self.cluster.environment(), capture_output=True, text=True, timeout=LIMIT_SECONDS)
-                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
-                self.assertIn(reason, done.stderr)
 
     def test_failures(self):
         with Cluster(workers=1) as cluster, Ui(cluster) as ui:
