@@ -8,6 +8,7 @@
 
 #include "base/console/json_output.h"
 #include "base/console/table.h"
+#include "base/ids/counted.h"
 #include "base/text.h"
 
 namespace millrace::cli {
@@ -41,11 +42,11 @@ std::string Behind(const std::string& noun, const job::ForetoldTime& time) {
   if (!time.at) return "";
   const auto* shown = Shown(time);
   if (shown == nullptr) {
-    return "  how sure the " + noun + " is, is not known yet: so far " + std::to_string(time.records) +
-           " such statements have been put to the test\n";
+    return "  how sure the " + noun + " is, is not known yet: so far " +
+           Counted(time.records, "such statement has", "such statements have") + " been put to the test\n";
   }
   std::string text = "  the interval of the " + noun + " is meant to hold in " + std::to_string(shown->percent) +
-                     "% of cases; it follows from " + std::to_string(time.records) + " earlier statements";
+                     "% of cases; it follows from " + Counted(time.records, "earlier statement");
   if (time.elsewhere > 0) text += ", " + std::to_string(time.elsewhere) + " of them under another scheduler";
   if (time.stated > 0) {
     text += "; of the last " + std::to_string(time.stated) + " such intervals " + std::to_string(time.held) + " held";

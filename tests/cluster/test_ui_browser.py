@@ -191,6 +191,8 @@ class RealTest(BrowserTest):
             self.wait("document.querySelector('.facts a').innerText === 'job 3'", "a way to the other job")
             self.go("#/job/3")
             self.wait("document.querySelector('.facts').innerText.includes('Likely ends')", "what is foretold")
+            self.go("#/")
+            self.wait("document.querySelector('#words').innerText.includes('1 job runs, 2 wait (1 held, 1 for other jobs)')", "those that wait for no slots are told apart")
             self.assert_clean("jobs that wait")
 
     def test_a_job_comes_and_the_master_goes(self):

@@ -8,9 +8,11 @@ import {journal} from "./source.js";
 export function Words({cluster, jobs}) {
   const slots = cluster.slots, all = slots.maps + slots.reduces, busy = slots.maps_running + slots.reduces_running;
   const waiting = (jobs ?? []).filter((job) => why(job)).sort((a, b) => (a.state === "waiting" ? 0 : 1) - (b.state === "waiting" ? 0 : 1));
-  const idle = cluster.jobs.running + cluster.jobs.waiting === 0;
+  const {running, waiting: queued, held = 0, after = 0} = cluster.jobs, idle = running + queued === 0;
+  const apart = [...(held > 0 ? [`${held.toLocaleString("en")} held`] : []), ...(after > 0 ? [`${after.toLocaleString("en")} for other jobs`] : [])];  // as `millrace cluster status` has it
+  const counts = `${count(running, "job")} ${running === 1 ? "runs" : "run"}${queued > 0 ? `, ${count(queued, "waits", "wait")}` : ""}${apart.length > 0 ? ` (${apart.join(", ")})` : ""}`;
   return html`<p class="words" id="words">
-    ${journal ? `At the end of the journal, ${instant(journal.to_at)}: ` : ""}<strong>${busy} of ${count(all, "slot")} busy</strong>${idle ? "; no jobs" : html`; ${count(cluster.jobs.running, "job")} ${cluster.jobs.running === 1 ? "runs" : "run"}${cluster.jobs.waiting > 0 ? `, ${count(cluster.jobs.waiting, "waits", "wait")}` : ""}`}${
+    ${journal ? `At the end of the journal, ${instant(journal.to_at)}: ` : ""}<strong>${busy} of ${count(all, "slot")} busy</strong>${idle ? "; no jobs" : `; ${counts}`}${
     waiting.length === 0 ? "." : html`. ${waiting.slice(0, 2).map((job) => html`<span class="because"><a href=${`#/job/${job.job}`}>job ${job.job}</a>: ${why(job)}. </span>`)}${
     waiting.length > 2 ? html`<span class="faint">${count(waiting.length - 2, "other")} wait or could use more slots, too.</span>` : ""}`}
   </p>`;
