@@ -8,6 +8,7 @@
 
 #include "client/api/job_traits.h"
 #include "client/api/map_records.h"
+#include "client/api/value_lines.h"
 #include "client/job/attempt.h"
 
 namespace millrace::internal {
@@ -233,6 +234,8 @@ JobBinding BindJob() {
   binding.combines = Combines<J>;
   binding.map_only = !HasIntermediate<J>;
   binding.total_order = OrdersTotally<J>;
+  if constexpr (HasIntermediate<J>) binding.value_lines = ValueLinesOf<J>();
+  binding.not_in_lines = NotInLines<J>();
   if constexpr (Prepares<J>) binding.prepare = J::Prepare;
   if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) binding.numbers = InputOf<J>::Range;
   binding.declare = []([[maybe_unused]] JobOptions& options) {

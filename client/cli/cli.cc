@@ -104,6 +104,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       Branch("ca", "make the certificates of a cluster with TLS", CaVerbs()),
+      Branch("export", "run a job elsewhere: with Hadoop Streaming, on EMR, with Spark", ExportVerbs()),
       {"whoami", "show who the master takes you for, and what you may do", WhoAmICommand, {}},
   };
   verbs.insert(verbs.end(), others.begin(), others.end());

@@ -24,6 +24,8 @@ namespace millrace::cli {
 [[nodiscard]] std::vector<Verb> CaVerbs();
 // `millrace cluster` shows the state of the whole cluster.
 [[nodiscard]] std::vector<Verb> ClusterVerbs();
+// `millrace export` makes a job ready for another engine: Hadoop Streaming, Spark (client/export).
+[[nodiscard]] std::vector<Verb> ExportVerbs();
 // `millrace job`: list, status, wait, kill, counters, logs, history, trace, priority.
 [[nodiscard]] std::vector<Verb> JobVerbs();
 // `millrace node` shows and changes the machines of a cluster.

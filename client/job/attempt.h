@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -76,6 +77,14 @@ struct InputRules {
   [[nodiscard]] InputKind kind() const { return text ? InputKind::kText : InputKind::kBytes; }
 };
 
+// The values between map and reduce as texts of lines (client/export/record_lines.h). Each returns false if what it is
+// given is none of the job's.
+struct ValueLines {
+  bool (*text)(std::string_view bytes, std::string* line) = nullptr;   // appends; null: the text is the bytes, escaped
+  bool (*bytes)(std::string_view text, std::string* bytes) = nullptr;  // null likewise
+  bool (*combine)(std::string_view sum, std::string_view value, std::string* bytes) = nullptr;  // null: no Combine
+};
+
 // A job as the runtime sees it. `map` and `reduce` may throw whatever user code throws.
 struct JobBinding {
   InputRules input;
@@ -85,6 +94,8 @@ struct JobBinding {
   bool map_only = false;     // the job emits nothing for reduces
   bool pipeline = false;     // not a job, but a program that drives jobs (client/process)
   bool total_order = false;  // its reduces have ranges of keys, which are made from a sample (key_sample.h)
+  ValueLines value_lines;
+  std::string not_in_lines = {};  // why the job cannot read and write lines alone, as other engines carry them
   std::function<void(JobOptions&)> declare;
   std::function<NumberRange(const JobOptions&)> numbers;  // null unless split_by is kNumbers
   std::function<Status(Preparation&)> prepare;            // null: there is nothing to prepare

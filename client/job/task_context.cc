@@ -40,4 +40,15 @@ std::string TaskContext::status() const {
   return status_;
 }
 
+Status CallJob(const TaskContext& context, const std::function<Status()>& call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return Invalid("the job's " + std::string(ToString(context.hook())) + " threw an exception: " + e.what());
+  } catch (...) {
+    return Invalid("the job's " + std::string(ToString(context.hook())) +
+                   " threw something that is not a std::exception");
+  }
+}
+
 }  // namespace millrace

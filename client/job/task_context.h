@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -124,5 +125,8 @@ class TaskContext {
   std::atomic<std::uint64_t> emitted_{0}, values_taken_{0};
   std::atomic<Hook> hook_{Hook::kNone};
 };
+
+// Calls the job's code. Returns kInvalid, naming the function of the job, if that throws an exception.
+[[nodiscard]] Status CallJob(const TaskContext& context, const std::function<Status()>& call);
 
 }  // namespace millrace

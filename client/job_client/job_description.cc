@@ -107,6 +107,7 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
   job.map_only = IsTrue(json, "map_only");
   job.prepares = IsTrue(json, "prepares");
   job.pipeline = IsTrue(json, "pipeline");
+  if (const auto why = json.find("not_in_lines"); why != json.end() && why->is_string()) job.not_in_lines = *why;
   MILLRACE_TRY(ReadMappers(executable, json, &job.mappers));
   const std::optional<SplitBy> by = SplitByOf(*split_by);
   if (!by) return NoJob(executable, "it splits its input in an unknown way");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,8 @@ struct JobDescription {
   bool map_only = false;                     // the job emits nothing for reduces
   bool prepares = false;                     // see PrepareJob
   bool pipeline = false;  // not a job, but a program that drives jobs (client/process/run_pipeline.h)
+  // Why other engines cannot run it; empty if they can (client/export), and not set for a job that is older.
+  std::optional<std::string> not_in_lines = {};
 };
 
 // Makes a pair from "name=value". Returns kInvalid if the name or the equals sign is missing.

@@ -100,6 +100,7 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                               {"map_only", binding.map_only},
                               {"prepares", binding.prepare != nullptr || binding.total_order},
                               {"pipeline", binding.pipeline},
+                              {"not_in_lines", binding.not_in_lines},
                               {"options", std::move(list)}};
   return job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -19,6 +19,7 @@
 #include "base/program.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "client/export/stream_task.h"
 #include "client/process/crash_frames.h"
 #include "client/process/crash_report.h"
 #include "client/process/describe.h"
@@ -111,6 +112,15 @@ int Solo(const JobBinding& binding, int argc, char** argv) {
   return kWrongUsage;
 }
 
+int Stream(const JobBinding& binding, int argc, char** argv) {
+  ReportOwnCrashes(argv[0]);
+  const std::string name = BaseName(argv[0]);
+  const Status done = exported::RunStreamTask(binding, name, {argv + 2, argv + argc});
+  if (done.ok()) return 0;
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), done.message().c_str());
+  return kFailed;
+}
+
 int Rerun(std::span<const JobBinding> jobs, int argc, char** argv) {
   ReportOwnCrashes(argv[0]);
   return Report(BaseName(argv[0]), RerunMap(jobs, argv[2], argc > 3 ? argv[3] : ""));
@@ -196,6 +206,7 @@ int DoAsAsked(const JobBinding& binding, int argc, char** argv) {
   if (mode == "--millrace-task" && argc == 2) return Serve({&binding, 1}, argv[0]);
   if (mode == "--millrace-rerun" && (argc == 3 || argc == 4)) return Rerun({&binding, 1}, argc, argv);
   if (mode == "--millrace-solo") return Solo(binding, argc, argv);
+  if (mode == "--millrace-stream") return Stream(binding, argc, argv);
   return BecomeClient(argc, argv);
 }
 

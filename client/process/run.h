@@ -10,6 +10,8 @@
 //       serves as a task process on descriptor 3 (client/process/task_loop.h)
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //       runs the whole job in this process, over local files (client/solo/solo.h), and prints its counters
+//   JOB --millrace-stream map|combine|reduce [NAME=VALUE...] [--file=LOCAL=PATH...]
+//       is a mapper, a combiner or a reducer of Hadoop Streaming (client/export/stream_task.h)
 //   JOB --millrace-pipeline ...
 //       drives the steps of a pipeline (client/process/run_pipeline.h)
 //   JOB --millrace-rerun LAUNCH [OUTPUT]

@@ -113,6 +113,7 @@ JobBinding OfPipeline(JobBinding job, std::size_t jobs) {
 int Describe(const PipelineBinding& binding, int argc, char** argv) {
   JobBinding shape;
   shape.declare = binding.declare;
+  shape.not_in_lines = "it is a pipeline of several jobs";
   shape.pipeline = true;
   return Answer(argv[0], DescribeJob(shape, BaseName(argv[0]), {argv + 2, argv + argc}), kWrongUsage);
 }

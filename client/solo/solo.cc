@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -109,15 +108,7 @@ class Job {
                          scratch_.path(),
                          options_.engine().task_memory},
                         options_, side_files_);
-    Status done;
-    try {
-      done = task.reduce() ? Reduce(task, context) : Map(task, context);
-    } catch (const std::exception& e) {
-      done = Invalid("the job's " + std::string(ToString(context.hook())) + " threw an exception: " + e.what());
-    } catch (...) {
-      done = Invalid("the job's " + std::string(ToString(context.hook())) +
-                     " threw something that is not a std::exception");
-    }
+    const Status done = CallJob(context, [&] { return task.reduce() ? Reduce(task, context) : Map(task, context); });
     if (!done.ok()) return Status(done.code(), "task " + ToText(task) + ": " + done.message());
     for (const CounterValue& counter : context.counters().Snapshot())
       counters_[{counter.group, counter.name}] += counter.value;

@@ -61,6 +61,7 @@ JobBinding BindStreaming(const ProcessFacts& facts, InputForm form, FrameHost& h
   JobBinding binding;
   binding.input = RulesOf(form);
   binding.has_reduce = true;
+  binding.not_in_lines = "its map and reduce are programs: give these to `mapred streaming` themselves";
   binding.declare = [&facts](JobOptions& options) { Declare(facts.pack, options); };
   binding.map = [&facts, form, &host](MapAttempt& attempt) {
     return ByFrames(attempt.context) ? FrameMap(host, facts, form, attempt) : StreamMap(facts, form, attempt);

@@ -68,7 +68,14 @@ def refuse(why):
 
 
 if __name__ == "__main__":
-    if HERE < (3, 9):
+    STREAMS = sys.argv[1:2] == ["--millrace-stream"]  # elsewhere: lines come and go (stream.py)
+    if STREAMS and (HERE < (3, 9) or (HERE != MADE and (ABOUT["by"] == "cloudpickle" or ABOUT["environment"]))):
+        sys.exit("the job was made by Python %d.%d, and %s is %d.%d: its source alone runs on any Python from 3.9 on" % (MADE + (sys.executable,) + HERE))
+    elif STREAMS:
+        from millrace import bundle, stream
+
+        sys.exit(stream.main(sys.argv[2:], lambda: bundle.load(BUNDLE)))
+    elif HERE < (3, 9):
         refuse("the worker's %s is Python %d.%d, and jobs need 3.9 or later: name another with python=" % ((sys.executable,) + HERE))
     elif ABOUT["by"] == "cloudpickle" and HERE != MADE:
         refuse("the job was pickled by Python %d.%d, and the worker's %s is %d.%d: name another with python=, or put the job "
@@ -146,6 +153,12 @@ def load(path: str) -> tuple[Job, dict[str, str]]:
             for name in about["attribute"].split("."):
                 job = getattr(job, name)
     return job, {name: os.path.abspath(name) for name in about["files"]}
+
+
+def place_of(job: Job) -> str:
+    """Returns where the job is found again, as "MODULE:NAME"; "" if it is no name of a module with a source file."""
+    found = _locate(job)
+    return f"{found[0].__name__}:{found[1]}" if found is not None else ""
 
 
 def is_task() -> bool:
