@@ -30,8 +30,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 // Runs a command of the shell in `directory`, whose programs it finds there.
 Status RunIn(const std::string& directory, const std::string& command, const std::string& what) {
   const std::string script = "cd " + ShellWord(directory) + " && PATH=\"$PWD:$PATH\" && export PATH && " + command;
-  MILLRACE_ASSIGN(job::Captured ran,
-                  job::RunCaptured({"/bin/sh", "-c", script}, {.timeout = kPatience, .cuts = true}));
+  MILLRACE_ASSIGN(job::Captured ran, job::RunCaptured({"/bin/sh", "-c", script}, {.timeout = kPatience, .cuts = true}));
   if (ran.exit_status == 0) return Status::Ok();
   while (ran.error.ends_with('\n')) ran.error.pop_back();
   return Invalid(what + " ended with status " + std::to_string(ran.exit_status) +

@@ -10,8 +10,8 @@
 namespace millrace::exported {
 namespace {
 
-// Hadoop asks of a line that many TABs before it cuts it into key and value: none has them, so a line is all key.
-constexpr const char* kNeverCut = "2147483647";
+// A line is all key and has no value, so that no TAB is written behind one that has none.
+constexpr const char* kWholeLines = "output=keyonlytext";
 constexpr const char* kByPlace = "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner";
 
 }  // namespace
@@ -24,10 +24,7 @@ std::vector<std::string> StreamingWords(const HadoopJob& job) {
   option("-D", "mapreduce.job.name=" + job.name);
   option("-D", "mapreduce.job.reduces=" + std::to_string(job.reduces));
   if (job.reduces > 1) option("-D", "mapreduce.partition.keypartitioner.options=-k1.1,1.2");
-  option("-D",
-         std::string(job.reduces > 0 ? "stream.num.reduce.output.key.fields=" : "stream.num.map.output.key.fields=") +
-             kNeverCut);
-  option("-D", "mapreduce.output.textoutputformat.separator=");
+  option("-D", std::string(job.reduces > 0 ? "stream.reduce." : "stream.map.") + kWholeLines);
   option("-D", "textinputformat.record.delimiter=\n");
   option("-files", Joined(job.ships, ","));
   if (!job.archives.empty()) option("-archives", Joined(job.archives, ","));

@@ -26,6 +26,15 @@ pairs = (line.rstrip(b"\\n").split(b"\\t", 1) for line in sys.stdin.buffer)
 for word, group in itertools.groupby(pairs, lambda pair: pair[0]):
     sys.stdout.buffer.write(b"%s\\t%d\\n" % (word, sum(int(n) for _, n in group)))
 """
+INDEX = """import itertools, os, sys
+if sys.argv[1] == "map":
+    found = {word for line in sys.stdin for word in line.split()}
+    sys.stdout.writelines(f"{word}\\t{os.environ['millrace_input_name']}\\n" for word in found)
+else:
+    pairs = (line.rstrip("\\n").split("\\t") for line in sys.stdin)
+    for word, group in itertools.groupby(pairs, lambda pair: pair[0]):
+        print(word, " ".join(sorted({name for _, name in group})), sep="\\t")
+"""
 
 
 class StreamingTest(unittest.TestCase):
@@ -64,6 +73,32 @@ class StreamingTest(unittest.TestCase):
         self.stream("-input", "/text", "-output", "/awk", "-numReduceTasks", "3", "-mapper", r"""awk '{for (i = 1; i <= NF; ++i) print $i "\t1"}'""",
                     "-reducer", r"""awk -F '\t' '$1 != k {if (NR > 1) print k "\t" n; k = $1; n = 0} {n += $2} END {if (NR) print k "\t" n}'""")
         self.assertEqual(self.cluster.output("/awk"), native)
+
+    def test_an_inverted_index_as_the_native_job_makes_it(self):
+        self.cluster.run("run", "invertedindex", "/text", "-o", "/native-index", "--reducers", "3")
+        native = self.cluster.output("/native-index")
+        by_awk = r"""awk '{for (i = 1; i <= NF; ++i) if (!seen[$i]++) print $i "\t" ENVIRON["millrace_input_name"]}'"""
+        gather = r"""LC_ALL=C sort -u | awk -F '\t' '$1 != k {if (NR > 1) print k "\t" n; k = $1; n = $2; next} {n = n " " $2} END {if (NR) print k "\t" n}'"""
+        self.stream("-input", "/text", "-output", "/awk-index", "-numReduceTasks", "3", "-mapper", by_awk, "-reducer", gather)
+        self.assertEqual(self.cluster.output("/awk-index"), native)
+        with open(os.path.join(self.scripts.name, "index.py"), "w", encoding="ascii") as f:
+            f.write(INDEX)
+        self.stream("-input", "/text", "-output", "/python-index", "-numReduceTasks", "3", "-mapper", "python3 index.py map",
+                    "-reducer", "python3 index.py reduce")
+        self.assertEqual(self.cluster.output("/python-index"), native)
+
+    def test_a_join_as_the_native_job_makes_it(self):
+        for side, count in (("users", 300), ("orders", 2000)):
+            rows = "".join(f"{n * 7919 % 400}\t{side}{n}\n" for n in range(count))
+            self.cluster.run("fs", "put", "-", f"/{side}/part-r-00000", input=rows.encode())
+        self.cluster.run("run", os.path.join(os.environ["MILLRACE_TEST_JOBS"], "join"), "/users", "/orders", "-o", "/native-join", "--reducers", "3")
+        native = self.cluster.output("/native-join")
+        self.assertTrue(all(native[part] for part in native if part.startswith("part-")))
+        mark = r"""awk -F '\t' '{print $1 "\t" ENVIRON["millrace_input_index"] $2 " " ENVIRON["mapreduce_map_input_file"]}'"""
+        join = (r"""awk -F '\t' 'function flush(i, j) {for (i = 1; i <= l; ++i) for (j = 1; j <= r; ++j) print k "\t" left[i] "\t" right[j]; l = r = 0} """
+                r"""($1 "") != k {flush(); k = $1 ""} $2 ~ /^0/ {left[++l] = substr($2, 2)} $2 ~ /^1/ {right[++r] = substr($2, 2)} END {flush()}'""")
+        self.stream("-input", "/users", "-input", "/orders", "-output", "/awk-join", "-numReduceTasks", "3", "-mapper", mark, "-reducer", join)
+        self.assertEqual(self.cluster.output("/awk-join"), native)
 
     def test_files_archives_and_the_environment(self):
         with open(os.path.join(self.scripts.name, "side.txt"), "w", encoding="ascii") as f:

@@ -63,7 +63,7 @@ TEST(HadoopTest, OneReduceNeedsNoPartitionerAndNoneNoReducer) {
   const std::vector<std::string> words = StreamingWords(Job(0));
   EXPECT_EQ(std::ranges::count(words, "-reducer"), 0);
   EXPECT_TRUE(Has(words, "-D", "mapreduce.job.reduces=0"));
-  EXPECT_TRUE(Has(words, "-D", "stream.num.map.output.key.fields=2147483647"));
+  EXPECT_TRUE(Has(words, "-D", "stream.map.output=keyonlytext"));
 }
 
 TEST(HadoopTest, AStepOfEmrHasTheSameWordsBehindItsUploads) {
