@@ -35,17 +35,23 @@ PR_SET_CHILD_SUBREAPER = 36
 
 AWK_MAP = "awk '{for (i = 1; i <= NF; ++i) print $i \"\\t1\"}'"
 AWK_SUM = "awk -F '\\t' '$1 != last && NR > 1 {print last \"\\t\" sum; sum = 0} {last = $1; sum += $2} END {if (NR) print last \"\\t\" sum}'"
-SCRIPTS = {
+SHELL = {
     "awk_map": "#!/bin/sh\nLC_ALL=C exec " + AWK_MAP + "\n",
     "awk_sum": "#!/bin/sh\nLC_ALL=C exec " + AWK_SUM + "\n",
-    "map.py": "#!/usr/bin/env python3\nimport sys\nfor line in sys.stdin:\n    for word in line.split():\n        print(word, 1, sep='\\t')\n",
-    "reduce.py": "#!/usr/bin/env python3\nimport itertools, sys\npairs = (line.rstrip('\\n').split('\\t', 1) for line in sys.stdin)\n"
+}
+PYTHON = {
+    "map": "#!/usr/bin/env python3\nimport sys\nfor line in sys.stdin:\n    for word in line.split():\n        print(word, 1, sep='\\t')\n",
+    "reduce": "#!/usr/bin/env python3\nimport itertools, sys\npairs = (line.rstrip('\\n').split('\\t', 1) for line in sys.stdin)\n"
     "for word, group in itertools.groupby(pairs, lambda pair: pair[0]):\n    print(word, sum(int(count) for _, count in group), sep='\\t')\n",
-    "rdd.py": "import sys\nfrom pyspark import SparkContext\ncontext = SparkContext()\n"
+    "rdd": "import sys\nfrom pyspark import SparkContext\ncontext = SparkContext()\n"
     "context.textFile(sys.argv[1]).flatMap(str.split).map(lambda word: (word, 1)).reduceByKey(lambda a, b: a + b, 2)"
     ".map(lambda pair: f'{pair[0]}\\t{pair[1]}').saveAsTextFile(sys.argv[2])\n",
-    "ours.py": "import sys\nimport wordcount\ngetattr(wordcount, sys.argv[1]).local(sys.argv[2], sys.argv[3], reducers=2, quiet=True)\n",
+    "ours": "import sys\nimport wordcount\ngetattr(wordcount, sys.argv[1]).local(sys.argv[2], sys.argv[3], reducers=2, quiet=True)\n",
 }
+
+
+def script(name):
+    return name + ".py"
 
 
 def measure(command):
@@ -70,7 +76,7 @@ class Bench:
         self.input = os.path.join(place, "input")
         self.runs = 0
         os.makedirs(self.input)
-        for name, text in SCRIPTS.items():
+        for name, text in (SHELL | {script(name): text for name, text in PYTHON.items()}).items():
             with open(os.path.join(place, name), "w", encoding="utf-8") as f:
                 f.write(text)
             os.chmod(os.path.join(place, name), 0o755)
@@ -146,7 +152,7 @@ class Bench:
         program = os.path.join(self.place, "exported_spark.py")
         with open(program, "w", encoding="utf-8") as f:
             f.write(done.stdout)
-        zipped = os.path.basename(job.partition(":")[0]).removesuffix(".py") + ".zip"
+        zipped = os.path.basename(job.partition(":")[0]).rpartition(".")[0] + ".zip"
         return self.spark_submit("--py-files", os.path.join(self.place, zipped), program, f"file://{self.input}", "file://OUT", "-r", "2")
 
 
@@ -191,24 +197,24 @@ def check_same(bench):
 
 def groups_of(bench):
     """The ways that are compared, by group: name, command, whether it runs on YARN. The first of a group is ours."""
-    text, python = bench.input, sys.executable
+    text, python, ours = bench.input, sys.executable, script("ours")
     streams = [
         ("millrace local stream, awk", f"millrace local --workers 2 stream -input {text} -output OUT -mapper awk_map -reducer awk_sum -file awk_map -file awk_sum -numReduceTasks 2 >&2", False),
         ("mapper | sort | reducer, awk", f"cat {text}/* | ./awk_map | LC_ALL=C sort | ./awk_sum > OUT", False),
         ("Hadoop Streaming on YARN, awk", bench.hadoop("awk_map", "awk_sum"), True),
     ]  # fmt: skip
     in_python = [
-        ("millrace, Python generator", f"{python} ours.py wordcount {text} OUT", False),
-        ("millrace, Python batches", f"{python} ours.py wordcount_batch {text} OUT", False),
-        ("Hadoop Streaming on YARN, Python", bench.hadoop("map.py", "reduce.py", combiner="reduce.py"), True),
+        ("millrace, Python generator", f"{python} {ours} wordcount {text} OUT", False),
+        ("millrace, Python batches", f"{python} {ours} wordcount_batch {text} OUT", False),
+        ("Hadoop Streaming on YARN, Python", bench.hadoop(script("map"), script("reduce"), combiner=script("reduce")), True),
     ]
     export = [
         ("millrace local run wordcount", f"millrace local --workers 2 run wordcount {text} -o OUT --reducers 2 >&2", False),
         ("wordcount exported to YARN", bench.exported("wordcount", [text]), True),
-        ("wordcount.py:wordcount, millrace", f"{python} ours.py wordcount {text} OUT", False),
+        ("wordcount.py:wordcount, millrace", f"{python} {ours} wordcount {text} OUT", False),
     ]
     if bench.words.spark:
-        in_python.insert(2, ("PySpark RDD API", bench.spark_submit("rdd.py", f"file://{text}", "file://OUT"), False))
+        in_python.insert(2, ("PySpark RDD API", bench.spark_submit(script("rdd"), f"file://{text}", "file://OUT"), False))
         export.append(("wordcount.py:wordcount exported to Spark", bench.spark_program(f"{EXAMPLES}/wordcount.py:wordcount"), False))
     return {"streams": streams, "python": in_python, "export": export}
 

@@ -70,7 +70,8 @@ def refuse(why):
 if __name__ == "__main__":
     STREAMS = sys.argv[1:2] == ["--millrace-stream"]  # elsewhere: lines come and go (stream.py)
     if STREAMS and (HERE < (3, 9) or (HERE != MADE and (ABOUT["by"] == "cloudpickle" or ABOUT["environment"]))):
-        sys.exit("the job was made by Python %d.%d, and %s is %d.%d: its source alone runs on any Python from 3.9 on" % (MADE + (sys.executable,) + HERE))
+        sys.exit("the job was made by Python %d.%d, and %s is %d.%d: a job whose source travels runs on any Python from 3.9 on"
+                 % (MADE + (sys.executable,) + HERE))
     elif STREAMS:
         from millrace import bundle, stream
 

@@ -42,7 +42,7 @@ if __name__ == "__main__":
 
 
 def load(named: str) -> Job:
-    """Returns the job of a file, "job.py" or "job.py:NAME". Raises UsageError if there is none, or more than one without NAME."""
+    """Returns the job of a file, "JOB.py" or "JOB.py:NAME". Raises UsageError if there is none, or more than one without NAME."""
     path, colon, name = named.rpartition(":") if ":" in named and not named.endswith(".py") else (named, "", "")
     module = _import(path)
     jobs = {each: value for each, value in vars(module).items() if isinstance(value, Job)}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job on Spark: the same maps, order, groups, parts and formats, made of RDDs. It needs pyspark, and nothing of Millrace but this package.
+"""A job on Spark: the same maps, order, groups, parts and formats, made of RDDs. It needs pyspark and this package, and no more.
 
-`millrace export spark job.py` prints a program that calls `main`. What a map leaves for the reduces is sorted by Spark as the bytes of
+`millrace export spark JOB.py` prints a program that calls `main`. What a map leaves for the reduces is sorted by Spark as the bytes of
 its keys, whose order is Python's own (keys.py), so an exported job gives what the job gives.
 """
 

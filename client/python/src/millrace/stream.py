@@ -152,7 +152,8 @@ def _attempt(job: Job, files: dict[str, str], header: dict[str, Any], messages: 
 
     with tempfile.TemporaryDirectory(prefix="millrace-scratch-") as scratch:
         session = Session(job, take, files)
-        begin = wire.pack_json({"attempt": f"job0.{header['kind'][0]}.{header['partition']}.0", "job": job.name, "scratch": scratch, **header})
+        attempt = f"job0.{header['kind'][0]}.{header['partition']}.0"
+        begin = wire.pack_json({"attempt": attempt, "job": job.name, "scratch": scratch, **header})
         with contextlib.suppress(wire.ChannelClosed):
             session.serve(itertools.chain([(wire.BEGIN, begin)], given()))
     if wrong:
@@ -217,7 +218,8 @@ def records_in(stream: Iterable[bytes], place: bytes = b"") -> Iterator[tuple[by
                 )
             if text < last:
                 raise UsageError(
-                    f"the lines are not sorted: {text[:80]!r} comes after {last[:80]!r}; sort them by the bytes of the key, as LC_ALL=C sort does"
+                    f"the lines are not sorted: {text[:80]!r} comes after {last[:80]!r}; sort them by the bytes of the key, "
+                    "as LC_ALL=C sort does"
                 )
             last, key, first = text, unescape(text[cut:]), False
         yield key, unescape(value)
