@@ -234,8 +234,6 @@ JobBinding BindJob() {
   binding.combines = Combines<J>;
   binding.map_only = !HasIntermediate<J>;
   binding.total_order = OrdersTotally<J>;
-  if constexpr (HasIntermediate<J>) binding.value_lines = ValueLinesOf<J>();
-  binding.not_in_lines = NotInLines<J>();
   if constexpr (Prepares<J>) binding.prepare = J::Prepare;
   if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) binding.numbers = InputOf<J>::Range;
   binding.declare = []([[maybe_unused]] JobOptions& options) {
@@ -252,6 +250,8 @@ JobBinding BindJob() {
   if constexpr (Job<J>) {
     binding.map = RunMap<J>;
     binding.reduce = RunReduce<J>;
+    binding.not_in_lines = NotInLines<J>();
+    if constexpr (HasIntermediate<J>) binding.value_lines = ValueLinesOf<J>();
   }
   return binding;
 }
