@@ -24,6 +24,11 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 endif()
 add_compile_options(${MILLRACE_MACHINE_OPTIONS})
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+# Messages name a source file by its place in the tree. Where the tree lies is no part of a program, so that two builds of one
+# commit are the same byte for byte (deploy/compare-builds).
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.")
+endif()
 # A warning is an error for whoever works on Millrace, and not for whoever builds it with a compiler of another year.
 if(CMAKE_BUILD_TYPE STREQUAL "Dev")
   add_compile_options(-Werror)
