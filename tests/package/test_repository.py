@@ -286,7 +286,7 @@ class RepositoryTest(unittest.TestCase):
         root = self.client()
         self.update(root)
         self.assertEqual(self.versions(root), ["0.1.0"])
-        self.assertEqual([path for path in os.listdir(self.tmp) if path.startswith("millrace-apt-")], [])
+        self.assertEqual([path for path in os.listdir(self.tmp) if path.startswith(("millrace-apt-", "millrace-key-"))], [])
         shown = subprocess.run(["gpg", "--homedir", self.home.name, "--show-keys", self.at("millrace-archive-keyring.gpg")], capture_output=True, text=True)
         self.assertIn("TEST KEY, trust nothing", shown.stdout)
 
