@@ -253,6 +253,8 @@ class RepositoryTest(unittest.TestCase):
         self.publish(self.deb("0.1.0"))
         follows, sleeps = self.client("follows"), self.client("sleeps")
         self.publish(day=1, keys=("old", "new"))
+        verified = subprocess.run(["gpgv", "--keyring", self.at("millrace-archive-keyring.gpg"), self.at(f"dists/{SUITE}/InRelease")], capture_output=True, text=True)
+        self.assertEqual((verified.returncode, verified.stderr.count("Good signature")), (0, 2), verified.stderr)
         for root in (follows, sleeps):
             self.update(root)  # one of the two keys is enough
         self.assertEqual(len(self.versions(follows, "millrace-archive-keyring")), 2)
