@@ -130,7 +130,7 @@ class ReleaseTest(unittest.TestCase):
         to, said = self.release("nothing", "--only", "packages", status=1, PATH=tool)
         self.assertIn("missing: help2man (install the package help2man)", said)
         self.assertFalse(os.path.exists(to))
-        for options, words in ((("--only", "repository"), "add packages to --only"), (("--only", "provenance,sboms"), "nothing that an SBOM would be of"), (("--only", "everything"), "is none of packages, wheels")):
+        for options, words in ((("--only", "repository"), "add packages to --only"), (("--make-test-key",), "not allowed with argument --key"), (("--only", "provenance,sboms"), "nothing that an SBOM would be of"), (("--only", "everything"), "is none of packages, wheels")):
             to, said = self.release("nothing", *options, status=2)
             self.assertIn(words, said)
             self.assertFalse(os.path.exists(to))
