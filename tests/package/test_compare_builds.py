@@ -2,7 +2,9 @@
 """deploy/compare-builds names what differs, down to the file within a package, and says nothing of what does not."""
 
 import gzip
+import hashlib
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -80,6 +82,22 @@ class CompareBuildsTest(unittest.TestCase):
         lines, _ = self.compare(1)
         self.assertRegex(lines[0], r"^mtimes: 2 of its members have another time, owner or mode, the first is one \(.*, 1, .* and .*, 2, .*\)$")
         self.assertEqual(lines[1:], ["order: its members are in another order", "packing: what is within is the same, and how it is packed is not"])
+
+    def test_names_the_file_in_the_layer_of_an_image(self):
+        def image(text):
+            blobs = {}
+
+            def blob(content):
+                digest = hashlib.sha256(content).hexdigest()
+                blobs["blobs/sha256/" + digest] = content
+                return {"digest": "sha256:" + digest}
+            layers = [blob(gzip.compress(tar(base=b"b"), mtime=0)), blob(gzip.compress(tar(text=text), mtime=0))]
+            manifest = blob(json.dumps({"config": blob(b"{}"), "layers": layers}).encode())
+            return tar(**{"oci-layout": b"{}", "index.json": json.dumps({"manifests": [manifest]}).encode(), **blobs})
+        self.put(a={"i.oci.tar": image(b"one"), "same": image(b"one")}, b={"i.oci.tar": image(b"two"), "same": image(b"one")})
+        lines, _ = self.compare(1)
+        self.assertIn("i.oci.tar > layer 2 > (uncompressed) > text: 3 and 3 bytes, different from byte 0 on", lines)
+        self.assertEqual({line.split(":")[0].split(" > ")[1] for line in lines}, {"manifest", "layer 2"}, "the manifest has the digest of the layer")
 
     def test_two_files(self):
         self.put(a={"1": b"same"})
