@@ -35,7 +35,7 @@ cmake --build build/release >/dev/null
 mkdir -p root/usr/bin root/DEBIAN
 cp build/release/small root/usr/bin
 strip root/usr/bin/small
-printf 'Package: millrace\\nVersion: 0.1.0\\nArchitecture: %s\\nMaintainer: Test <t@millrace.invalid>\\nDepends: libc6 (>= 2.30), libstdc++6 | nothing\\nSection: net\\nDescription: small\\n' "$2" >root/DEBIAN/control
+printf 'Package: millrace\\nVersion: 0.1.0\\nArchitecture: %s\\nMaintainer: Test <t@millrace.invalid>\\nDepends: libc6 (>= 2.30), nothing | libstdc++6, awk, missing-of-debian (>= 1)\\nSection: net\\nDescription: small\\n' "$2" >root/DEBIAN/control
 dpkg-deb --root-owner-group -b root "$3/millrace_0.1.0_$2.deb" >/dev/null
 echo "cache: ${CCACHE_DISABLE:-used}, flags: ${CXXFLAGS:-none}, date: $SOURCE_DATE_EPOCH"
 """,
@@ -119,7 +119,9 @@ class ReleaseTest(unittest.TestCase):
         self.assertEqual(bill["metadata"]["component"]["hashes"], [{"alg": "SHA-256", "content": hashlib.sha256(read(os.path.join(files, deb))).hexdigest()}])
         how = {component["name"]: component["properties"][0]["value"] for component in bill["components"]}
         self.assertEqual({name: how.get(name) for name in ("zlib1g-dev", "libc6", "libstdc++6", "d3")},
-                         {"zlib1g-dev": "linked statically", "libc6": "linked dynamically, from Debian", "libstdc++6": "linked dynamically, from Debian", "d3": "part of the source tree"})
+                         {"zlib1g-dev": "linked statically", "libc6": "used at run time, a package of its own", "libstdc++6": "used at run time, a package of its own", "d3": "part of the source tree"})
+        self.assertTrue({"mawk", "gawk", "original-awk", "busybox"} & set(how), "a name that other packages provide")
+        self.assertEqual(how["missing-of-debian"], "used at run time, a package of its own; not on the machine that built it")
         self.assertEqual(bill["dependencies"][0]["dependsOn"], sorted(component["bom-ref"] for component in bill["components"]))
 
     def test_what_a_part_lacks_ends_it_before_anything_is_built(self):
