@@ -102,6 +102,29 @@ std::uintptr_t CallerOf([[maybe_unused]] const void* context, [[maybe_unused]] c
 
 bool InExecutable(std::uintptr_t address) { return address >= code_begin && address < code_end; }
 
+// Calls visit(begin, end) for each piece of code of an object that the dynamic linker has loaded.
+template <typename Visit>
+void ForCode(const dl_phdr_info& info, Visit visit) {
+  for (const ElfW(Phdr) & segment : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const std::uintptr_t begin = info.dlpi_addr + segment.p_vaddr;
+    visit(begin, begin + segment.p_memsz);
+  }
+}
+
+// Returns true if some loaded object has code at the address. glibc's own answer, _dl_find_object, is of 2.35, and a
+// job may run where glibc is older.
+bool IsCode(std::uintptr_t address) {
+  const auto holds = [](dl_phdr_info* info, std::size_t, void* wanted) {
+    int found = 0;
+    ForCode(*info, [&found, at = *static_cast<std::uintptr_t*>(wanted)](std::uintptr_t begin, std::uintptr_t end) {
+      if (at >= begin && at < end) found = 1;
+    });
+    return found;
+  };
+  return ::dl_iterate_phdr(holds, &address) != 0;
+}
+
 std::string_view WhatIsGone(Lent lent) {
   switch (lent) {
     case Lent::kNothing:
@@ -146,8 +169,7 @@ class Command {
   // Unwinds the stack, from the code that the signal stopped on.
   void AddFrames(const void* context, const Registers& registers) {
     AddFrame('c', registers.pc);
-    dl_find_object object;
-    if (::_dl_find_object(reinterpret_cast<void*>(registers.pc), &object) != 0) {
+    if (!IsCode(registers.pc)) {
       // Unwinding reads the code, which is not there: a call through a bad pointer.
       return AddFrame('r', CallerOf(context, registers));
     }
@@ -238,12 +260,10 @@ void OnCrash(int signal, siginfo_t* info, void* context) {
 // Called by the dynamic linker for the executable, which comes first, and not for the libraries.
 int NoteExecutable(dl_phdr_info* info, std::size_t, void*) {
   load_bias = info->dlpi_addr;
-  for (const ElfW(Phdr) & segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    const std::uintptr_t begin = load_bias + segment.p_vaddr;
+  ForCode(*info, [](std::uintptr_t begin, std::uintptr_t end) {
     code_begin = code_end == 0 ? begin : std::min(code_begin, begin);
-    code_end = std::max<std::uintptr_t>(code_end, begin + segment.p_memsz);
-  }
+    code_end = std::max(code_end, end);
+  });
   return 1;
 }
 
