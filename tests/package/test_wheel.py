@@ -15,27 +15,12 @@ import unittest
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "cluster"))
+import pages  # noqa: E402
+
 SCRIPT = os.path.join(ROOT, "deploy", "build-wheel")
 TEXT = "to be or\tnot to be\n" * 500 + "that is the question\n" * 7
 COUNTS = collections.Counter(TEXT.split())
-JOB = """
-import sys
-import millrace
-
-@millrace.job
-def count(line: str):
-    for word in line.split():
-        yield word, 1
-
-@count.combine
-@count.reduce
-def total(word, counts):
-    yield word, sum(counts)
-
-if __name__ == "__main__":
-    for word, number in count.local(sys.argv[1], sys.argv[2], workers=1, quiet=True):
-        print(word, number)
-"""
 
 
 def script():
@@ -69,7 +54,7 @@ class WheelTest(unittest.TestCase):
         cls.bin = os.path.join(venv, "bin")
         subprocess.run([os.path.join(cls.bin, "pip"), "install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check", cls.wheel], check=True)
         [cls.programs] = [os.path.join(at, "_bin") for at, inner, _ in os.walk(venv) if os.path.basename(at) == "millrace" and "_bin" in inner]
-        cls.text = os.path.join(cls.tmp.name, "text")
+        cls.text = os.path.join(cls.tmp.name, "book.txt")
         with open(cls.text, "w", encoding="utf-8") as f:
             f.write(TEXT)
 
@@ -96,11 +81,11 @@ class WheelTest(unittest.TestCase):
         with open(os.path.join(self.tmp.name, "counts", "part-r-00000"), encoding="utf-8") as f:
             self.assertEqual(f.read(), "".join(f"{word}\t{number}\n" for word, number in sorted(COUNTS.items())))
 
-    def test_a_job_in_python(self):
+    def test_the_job_in_python_of_the_readme(self):
         job = os.path.join(self.tmp.name, "job.py")
         with open(job, "w", encoding="utf-8") as f:
-            f.write(JOB)
-        said = self.run_command(os.path.join(self.bin, "python"), job, self.text, "counted")
+            f.write(pages.blocks(os.path.join(ROOT, "README.md"), "python")[0])
+        said = self.run_command(os.path.join(self.bin, "python"), job)
         self.assertEqual(said, "".join(f"{word} {number}\n" for word, number in sorted(COUNTS.items())))
 
     def test_the_command_becomes_the_program(self):
