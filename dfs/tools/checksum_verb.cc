@@ -41,7 +41,7 @@ int RunChecksum(const Args& args, const FsContext& context) {
                                       sum.Add(bytes);
                                       return Status::Ok();
                                     };
-                                    MILLRACE_TRY(CopyOut(client, file, 0, add, nullptr, nullptr));
+                                    MILLRACE_TRY(CopyOut(client, file, {}, add, nullptr, nullptr));
                                     if (!json) {
                                       out << LineOf(sum.Hex(), path, context.console.out_is_terminal);
                                       return Status::Ok();

@@ -22,7 +22,7 @@ Status GetFile(DfsClient& client, const FileStatus& file, const std::string& loc
   MILLRACE_ASSIGN(LocalFile place, LocalFile::Open(local, {.replace = options.overwrite}));
   progress.Begin("reading", file.path);
   const auto write = [&](std::string_view bytes) { return console::WriteOut(place.fd(), bytes, Quote(local)); };
-  MILLRACE_TRY(CopyOut(client, file, 0, write, options.interrupt, &progress));
+  MILLRACE_TRY(CopyOut(client, file, {}, write, options.interrupt, &progress));
   MILLRACE_TRY(place.Commit());
   progress.Done("read", file.path, file.length);
   return Status::Ok();
@@ -106,7 +106,7 @@ Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options, co
   return GetFile(client, plan.source, plan.local, options, progress);
 }
 
-Status CopyOut(DfsClient& client, const FileStatus& file, std::uint64_t offset, const WriteBytes& write,
+Status CopyOut(DfsClient& client, const FileStatus& file, const ByteRange& range, const WriteBytes& write,
                const console::Interrupt* interrupt, console::Progress* progress) {
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(file.path));
   const FileStatus info = reader->info();
@@ -116,11 +116,16 @@ Status CopyOut(DfsClient& client, const FileStatus& file, std::uint64_t offset, 
     return Corrupt("read " + Quote(file.path) + ": its blocks end at byte " + std::to_string(end) + " instead of " +
                    std::to_string(info.length));
   }
-  std::erase_if(blocks, [offset](const LocatedBlock& block) { return block.offset + block.length <= offset; });
+  const std::uint64_t from = std::min(range.offset, info.length);
+  const std::uint64_t to = from + std::min(range.length, info.length - from);
+  std::erase_if(blocks, [from, to](const LocatedBlock& block) {
+    return block.offset + block.length <= from || block.offset >= to;
+  });
   Turns turns;
   return RunParallel(blocks.size(), kBlocksAtOnce, [&](std::size_t i) {
     const LocatedBlock& block = blocks[i];
-    const std::uint64_t begin = std::max(offset, block.offset);
+    const std::uint64_t begin = std::max(from, block.offset);
+    const std::uint64_t end_of_piece = std::min(to, block.offset + block.length);
     Status failure;
     const auto take = [&](std::string_view piece) {
       if (!turns.Await(i)) return false;
@@ -128,7 +133,7 @@ Status CopyOut(DfsClient& client, const FileStatus& file, std::uint64_t offset, 
       if (progress != nullptr) progress->Add(piece.size());
       return failure.ok();
     };
-    const Status read = client.OpenKnown(info, {block})->Stream(begin, block.offset + block.length - begin, take);
+    const Status read = client.OpenKnown(info, {block})->Stream(begin, end_of_piece - begin, take);
     return turns.End(i, failure.ok() ? read : failure);
   });
 }

@@ -41,8 +41,14 @@ struct GetPlan {
                          console::Progress& progress);
 
 using WriteBytes = std::function<Status(std::string_view)>;
-// Passes a file's bytes from `offset` on to `write`, in order and on any thread. Returns a failure of `write`.
-[[nodiscard]] Status CopyOut(DfsClient& client, const FileStatus& file, std::uint64_t offset, const WriteBytes& write,
+// A range of a file's bytes. It may reach beyond the end of the file, where there is nothing.
+struct ByteRange {
+  std::uint64_t offset = 0;
+  std::uint64_t length = ~std::uint64_t{0};
+};
+// Passes these bytes of a file on to `write`, in order and on any thread. Blocks without any of them are not read.
+// Returns a failure of `write`.
+[[nodiscard]] Status CopyOut(DfsClient& client, const FileStatus& file, const ByteRange& range, const WriteBytes& write,
                              const console::Interrupt* interrupt, console::Progress* progress);
 
 }  // namespace millrace::dfs

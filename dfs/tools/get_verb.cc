@@ -13,7 +13,7 @@ Status GetToOutput(DfsClient& client, const Args& sources, int out, const consol
     MILLRACE_ASSIGN(const FileStatus file, client.Stat(source));
     if (file.directory) return Invalid(Quote(source) + ": is a directory; only files go to standard output");
     const auto write = [out](std::string_view bytes) { return console::WriteOut(out, bytes); };
-    MILLRACE_TRY(CopyOut(client, file, 0, write, &interrupt, nullptr));
+    MILLRACE_TRY(CopyOut(client, file, {}, write, &interrupt, nullptr));
   }
   return Status::Ok();
 }

@@ -48,7 +48,7 @@ Status Merge(DfsClient& client, const std::vector<FileStatus>& files, const Merg
              const console::Interrupt& interrupt, const WriteBytes& write) {
   for (const FileStatus& file : files) {
     if (options.skip_empty && file.length == 0) continue;
-    MILLRACE_TRY(CopyOut(client, file, 0, write, &interrupt, nullptr));
+    MILLRACE_TRY(CopyOut(client, file, {}, write, &interrupt, nullptr));
     if (options.newline) MILLRACE_TRY(write("\n"));
   }
   return Status::Ok();

@@ -17,12 +17,16 @@ Status IsDirectory(const std::string& path) {
   return Invalid(Quote(path) + ": is a directory; name files, as a pattern such as /* behind it does");
 }
 
-Status Print(DfsClient& client, const std::string& path, std::uint64_t last, const FsContext& context) {
-  MILLRACE_ASSIGN(const FileStatus file, client.Stat(path));
-  if (file.directory) return IsDirectory(path);
-  const std::uint64_t from = file.length > last ? file.length - last : 0;
+Status Print(DfsClient& client, const FileStatus& file, const ByteRange& range, const FsContext& context) {
   const auto write = [&](std::string_view bytes) { return console::WriteOut(context.console.out, bytes); };
-  return CopyOut(client, file, from, write, nullptr, nullptr);
+  return CopyOut(client, file, range, write, nullptr, nullptr);
+}
+
+// Returns what is known of a file; kInvalid for a directory.
+Result<FileStatus> StatFile(DfsClient& client, const std::string& path) {
+  MILLRACE_ASSIGN(FileStatus file, client.Stat(path));
+  if (file.directory) return IsDirectory(path);
+  return file;
 }
 
 // The amount that head and tail write: a number of lines if one is given, else a number of bytes.
@@ -65,7 +69,9 @@ Status PrintLastLines(DfsClient& client, const std::string& path, std::uint64_t 
 }
 
 Status PrintLast(DfsClient& client, const std::string& path, const Part& part, const FsContext& context) {
-  return part.lines ? PrintLastLines(client, path, *part.lines, context) : Print(client, path, part.bytes, context);
+  if (part.lines) return PrintLastLines(client, path, *part.lines, context);
+  MILLRACE_ASSIGN(const FileStatus file, StatFile(client, path));
+  return Print(client, file, {.offset = file.length - std::min(file.length, part.bytes)}, context);
 }
 
 // Returns the words with "-20" as "--lines=20", as head and tail of coreutils take it.
@@ -81,11 +87,6 @@ Args WithLineCounts(const Args& args) {
     value = std::ranges::find(kTakeValues, word) != std::end(kTakeValues);
   }
   return out;
-}
-
-Status CheckFile(DfsClient& client, const std::string& path) {
-  MILLRACE_ASSIGN(const FileStatus file, client.Stat(path));
-  return file.directory ? IsDirectory(path) : Status::Ok();
 }
 
 // Runs head or tail, whose options say how much.
@@ -120,7 +121,7 @@ int RunPart(const Args& args, const FsContext& context, const std::string& verb,
   bool first = true;
   return ForEachOfMatches(
       context, verb, arguments.operands(), [&](DfsClient& client, const std::string& path, bool several) -> Status {
-        MILLRACE_TRY(CheckFile(client, path));
+        MILLRACE_TRY(StatFile(client, path).status());
         if (always || (several && !never)) {
           MILLRACE_TRY(
               console::WriteOut(context.console.out, std::string(first ? "" : "\n") + "==> " + path + " <==\n"));
@@ -133,10 +134,29 @@ int RunPart(const Args& args, const FsContext& context, const std::string& verb,
 }  // namespace
 
 int RunCat(const Args& args, const FsContext& context) {
+  std::string offset, length;
   console::Arguments arguments("fs cat", "PATH...", "Writes files to standard output, one after another.");
+  arguments.Text("--offset", &offset, "leave out so many bytes at the beginning of each file, such as 1000 or 64M");
+  arguments.Text("--length", &length, "write so many bytes of each file at most (default: all that follow)");
+  arguments.Example("--offset 64M --length 4K /in/log");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
-  return ForEachMatch(context, "cat", arguments.operands(), [&](DfsClient& client, const std::string& path) {
-    return Print(client, path, ~std::uint64_t{0}, context);
+  ByteRange range;
+  const auto read = [](const std::string& option, const std::string& text, std::uint64_t* bytes) -> Status {
+    if (text.empty()) return Status::Ok();
+    const Result<std::uint64_t> size = ParseBytes(text);
+    if (!size.ok()) return size.status().Within(option);
+    *bytes = *size;
+    return Status::Ok();
+  };
+  Status wrong = read("--offset", offset, &range.offset);
+  if (wrong.ok()) wrong = read("--length", length, &range.length);
+  if (!wrong.ok()) {
+    console::SayError(context.console, "fs cat", wrong);
+    return console::kWrongUsage;
+  }
+  return ForEachMatch(context, "cat", arguments.operands(), [&](DfsClient& client, const std::string& path) -> Status {
+    MILLRACE_ASSIGN(const FileStatus file, StatFile(client, path));
+    return Print(client, file, range, context);
   });
 }
 

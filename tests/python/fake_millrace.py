@@ -2,7 +2,7 @@
 """Stands in for the program `millrace`: a file system in the directory FAKE_DFS, and jobs that are run at once by the stand-in engine.
 
 It has the verbs that the package uses, with their options and exit statuses, and prints the fields of docs/use/json.md that it reads.
-Jobs lie in FAKE_DFS/.jobs/N.json, their logs beside them. FAKE_LOG gets a line for each call.
+FAKE_NODES is what `node list` prints. Jobs lie in FAKE_DFS/.jobs/N.json, their logs beside them. FAKE_LOG gets a line for each call.
 """
 
 import argparse
@@ -51,18 +51,17 @@ def fs(words):
     path = place(paths[0])
     if verb == "test":
         sys.exit(0 if path.exists() else 1)
-    if verb in ("ls", "stat", "cat", "tail", "rm", "mv", "cp") and not path.exists():
+    if verb in ("ls", "stat", "cat", "rm", "mv", "cp") and not path.exists():
         fail(f"fs {verb}", f'"{paths[0]}": no such file or directory')
     if verb == "ls":
         print(json.dumps([entry(each) for each in sorted(path.iterdir()) if each.name != ".jobs"] if path.is_dir() else [entry(path)]))
     elif verb == "stat":
         print(json.dumps([{**entry(path), "blocks": []}]))
     elif verb == "cat":
-        sys.stdout.buffer.write(path.read_bytes())
-    elif verb == "tail":
-        size = int(flags[flags.index("--bytes") + 1])
-        data = path.read_bytes()
-        sys.stdout.buffer.write(data[len(data) - size :] if size < len(data) else data)
+        given = dict(zip(flags[::2], map(int, flags[1::2])))
+        start = given.pop("--offset", 0)
+        sys.stdout.buffer.write(path.read_bytes()[start : start + given.pop("--length", sys.maxsize)])
+        assert not given, flags
     elif verb == "put":
         to = ROOT / paths[1].strip("/")
         if to.exists() and "-f" not in flags:
@@ -106,9 +105,11 @@ def stream(words, local):
     output = find(given.output)
     if output.exists():
         fail("stream", f'the output "{given.output}" exists already; choose another directory')
-    unit = {"lines": "lines", "records": "records", "files": "files"}[given.inputformat]
-    splits = []
+    units = {"lines": "lines", "records": "records", "files": "files", "tables": "tables"}
+    splits, forms = [], given.inputformat.split(",")
+    assert len(forms) in (1, len(given.input)), given
     for index, path in enumerate(given.input):
+        unit = units[forms[index if len(forms) > 1 else 0]]
         if not find(path).exists():
             fail("stream", f'the input "{path}": no such file or directory')
         for file in solo.files_below(find(path)):
@@ -182,5 +183,7 @@ if __name__ == "__main__":
         stream(words[words.index("stream") + 1 :], local=True)
     elif words[0] == "job":
         job(words[1:])
+    elif words == ["node", "list", "--json"]:
+        print(os.environ.get("FAKE_NODES", "[]"))
     else:
         fail(words[0], "no such command", 2)

@@ -28,6 +28,14 @@ from millrace import fs
 import millrace
 
 
+def _has(name):
+    try:
+        __import__(name)
+    except ImportError:
+        return False
+    return True
+
+
 class FilesOfTheCluster:
     """What holds of any cluster; `self.base` is a directory that does not exist yet."""
 
@@ -48,6 +56,10 @@ class FilesOfTheCluster:
             start, end = source.randrange(len(data)), source.randrange(len(data) + 9)
             self.assertEqual(fs.read(f"{self.base}/a/b", start, end), data[start:end])
         self.assertEqual(fs.read(f"{self.base}/a/b", len(data)), b"")
+        self.assertEqual((fs.read(f"{self.base}/a/b", 5, 5), fs.read(f"{self.base}/a/b", 2_000_000)), (b"", data[2_000_000:]))
+        self.assertEqual(fs.read(f"{self.base}/a/b", 7, 9, len(data)), data[7:9])
+        with self.assertRaisesRegex(millrace.CommandFailed, "replaced while it was read"):
+            fs.read(f"{self.base}/a/b", len(data) - 2, len(data) + 2, len(data) + 9)
         fs.mv(f"{self.base}/a/b", f"{self.base}/c")
         fs.cp(f"{self.base}/c", f"{self.base}/d")
         self.assertEqual([os.path.basename(entry["path"]) for entry in fs.ls(self.base)], ["a", "c", "d"])
@@ -138,6 +150,22 @@ class FilesOfTheCluster:
 
 
 class OverAStandIn(FilesOfTheCluster, WithFake):
+    @unittest.skipIf(fsspec is None or not _has("pyarrow"), "fsspec or pyarrow is not here")
+    def test_a_column_is_read_without_the_others(self):
+        import pyarrow
+        import pyarrow.parquet
+        from millrace.fsspec_driver import MillraceFileSystem
+
+        out = io.BytesIO()
+        table = pyarrow.table({"wide": [os.urandom(1000) for _ in range(2000)], "n": list(range(2000))})
+        pyarrow.parquet.write_table(table, out, compression="none", row_group_size=500)
+        self.put("/t.parquet", out.getvalue())
+        with MillraceFileSystem(skip_instance_cache=True).open("/t.parquet", block_size=4096) as stream:
+            found = pyarrow.parquet.ParquetFile(stream).read(columns=["n"])
+        self.assertEqual(found["n"].to_pylist(), list(range(2000)))
+        ranges = [call[call.index("--length") + 1] for call in self.calls() if call[:2] == ["fs", "cat"]]
+        self.assertLess(sum(map(int, ranges)), len(out.getvalue()) // 5)
+
     def test_names_that_are_no_utf8(self):
         name = os.fsdecode(b"\xff\xe9")
         self.put(f"/odd/{name}", b"x")

@@ -192,6 +192,43 @@ TEST_F(GetTest, BlocksAreReadSideBySideAndWrittenInOrder) {
   EXPECT_EQ(Read("a"), data);
 }
 
+TEST_F(GetTest, CatGivesARangeAndReadsNoBlockBesideIt) {
+  std::string data;
+  for (int i = 0; i < 3000; ++i) data += std::to_string(i) + "\n";
+  tree_->MakeFile("/a", data);
+  tree_->MakeFile("/b", "short");
+  tree_->entries["/a"].options.block_size = 500;
+  std::atomic<int> reads = 0;
+  tree_->on_read = [&](const std::string&) {
+    ++reads;
+    return Status::Ok();
+  };
+  struct Case {
+    std::string offset, length, expected;
+    int blocks;
+  };
+  const std::string size = std::to_string(data.size());
+  const std::vector<Case> cases = {{"700", "100", data.substr(700, 100), 1},
+                                   {"499", "2", data.substr(499, 2), 2},
+                                   {"500", "500", data.substr(500, 500), 1},
+                                   {"1K", "1K", data.substr(1024, 1024), 3},
+                                   {"0", "0", "", 0},
+                                   {size, "1", "", 0},
+                                   {"1T", "1T", "", 0},
+                                   {"13800", "18446744073709551615", data.substr(13800), 1}};
+  for (const Case& c : cases) {
+    reads = 0;
+    EXPECT_EQ(Run({"cat", "--offset", c.offset, "--length", c.length, "/a"}).out, c.expected) << c.offset;
+    EXPECT_EQ(reads, c.blocks) << c.offset << " " << c.length;
+  }
+  EXPECT_EQ(Run({"cat", "--offset", "1", "/a"}).out, data.substr(1));
+  EXPECT_EQ(Run({"cat", "--length", "3", "/a", "/b"}).out, data.substr(0, 3) + "sho");
+  EXPECT_EQ(Run({"cat", "--offset=3", "--length=9", "/b"}).out, "rt");
+  Refuses(2, {"cat", "--offset", "-1", "/a"}, {"--offset", "\"-1\" is not a size"});
+  Refuses(2, {"cat", "--length", "lots", "/a"}, {"--length", "lots"});
+  Refuses(1, {"cat", "--length", "1", "/"}, {"is a directory"});
+}
+
 TEST_F(GetTest, TailGivesTheEnd) {
   std::string data;
   for (int i = 0; i < 1000; ++i) data += std::to_string(i) + "\n";

@@ -65,17 +65,21 @@ def _plain(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(path: str, start: int = 0, end: Optional[int] = None, size: Optional[int] = None) -> bytes:
-    """Returns the bytes of a file from `start` up to `end`; `size` is its length, if that is known. Raises FileNotFoundError."""
-    if start <= 0 and end is None:
-        with cat(path) as stream:
-            return stream.read()
-    size = int(stat(path)["length"]) if size is None else size
-    end = size if end is None else min(end, size)
-    if start >= end:
+    """Returns the bytes of a file from `start` up to `end`, or to its end; nothing else of it is read.
+
+    `size` is its length, if that is known: CommandFailed is raised if it has become shorter. Raises FileNotFoundError.
+    """
+    start = max(start, 0)
+    if end is not None and start >= end:
+        if not exists(path):
+            raise FileNotFoundError(path)
         return b""
-    # The end of the file from `start` on; the program is stopped once enough of it has come.
-    with _Pipe(["fs", "tail", "--bytes", str(size - start), "--", literal(path)], path, end - start) as stream:
-        return stream.read()
+    part = [*(["--offset", str(start)] if start else []), *(["--length", str(end - start)] if end is not None else [])]
+    with _Pipe(["fs", "cat", *part, "--", literal(path)], path) as stream:
+        data = stream.readall()
+    if size is not None and len(data) < (size if end is None else min(end, size)) - start:
+        raise CommandFailed(f"{path} has become shorter than {size} bytes: it was replaced while it was read")
+    return data
 
 
 def cat(path: str) -> BinaryIO:
@@ -111,10 +115,10 @@ def cp(path: str, to: str, recursive: bool = False) -> None:
 
 
 class _Pipe(io.RawIOBase):
-    """What a command writes to standard output, up to `most` bytes."""
+    """What a command writes to standard output."""
 
-    def __init__(self, words: list[str], path: str, most: Optional[int] = None) -> None:
-        self._words, self._path, self._left = words, path, most
+    def __init__(self, words: list[str], path: str) -> None:
+        self._words, self._path = words, path
         self._process = program.start(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self._process.stdout is not None
         self._out: IO[bytes] = self._process.stdout
@@ -124,18 +128,17 @@ class _Pipe(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
-        if self._left is not None:
-            view = view[: self._left]
-        if not len(view):
-            return 0
         data = self._out.read(len(view))
         if not data:
             self._end()
             return 0
         view[: len(data)] = data
-        if self._left is not None:
-            self._left -= len(data)
         return len(data)
+
+    def readall(self) -> bytes:
+        data = self._out.read()
+        self._end()
+        return data
 
     def _end(self) -> None:
         _, told = self._process.communicate()
@@ -143,8 +146,6 @@ class _Pipe(io.RawIOBase):
             if self._process.returncode == 1 and not exists(self._path):
                 raise FileNotFoundError(self._path)
             raise program.failed(self._words, self._process.returncode, told)
-        if self._left:
-            raise CommandFailed(f"{self._path} ended {self._left} bytes early: it was replaced while it was read")
 
     def close(self) -> None:
         if not self.closed and self._process.poll() is None:
