@@ -318,6 +318,7 @@ struct WorkerStats {
   noRoom @5 :Bool;             # attempts cannot start there, since the disk for their files is full
   disks @6 :List(DiskSyncs);   # those of which something is known
   certificateUntil @7 :Int64;  # microseconds since the epoch: when its certificate or its authority's ends; 0: it has none
+  python @8 :Text;             # the program that python3 means to its tasks, "/usr/bin/python3.11"; empty: not known
 }
 
 # How long the recent syncs of a disk took (dfs/data/sync_meter.h).

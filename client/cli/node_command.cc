@@ -91,6 +91,8 @@ Json ToJson(const job::Node& node) {
   console::SetBytes(json, "rack", node.rack);
   console::SetBytes(json, "datacenter", node.datacenter);
   json["sandbox"] = SandboxParts(node);
+  console::SetBytes(json, "python", node.python);
+  if (node.python.empty()) json["python"] = Json();
   json["map_slots"] = node.map_slots;
   json["reduce_slots"] = node.reduce_slots;
   json["maps_running"] = node.maps_running;

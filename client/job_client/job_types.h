@@ -61,6 +61,7 @@ struct Node {
   std::uint16_t port = 0;
   std::string rack, datacenter;
   std::string sandbox;  // the parts of the sandbox of its tasks, "user, mounts"; "none"; empty: not reported
+  std::string python;   // what python3 means to its tasks, "/usr/bin/python3.11"; empty: not known
   std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
   bool alive = false, draining = false;
   GoState may_go = GoState::kUnknown;

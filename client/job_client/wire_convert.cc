@@ -56,6 +56,7 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.used = stats.getUsed();
   out.blocks = stats.getBlocks();
   out.trashed = stats.getTrashed();
+  out.python = stats.getPython();
   out.unknown_blocks = in.getUnknownBlocks();
   out.unknown_held = in.getUnknownHeld();
   if (in.hasLeaving()) {

@@ -82,6 +82,7 @@ struct NodeRecord {
   std::optional<Ailing> ailing;    // not stored: it is diagnosed again
   DiskPace pace;                   // of its slowest disk, as last reported
   Micros certificate_until = 0;    // since the epoch, as last reported; 0: no certificate, or not reported
+  std::string python;              // that of its tasks, "/usr/bin/python3.11", as last reported; empty: not known
   Micros last_heard = 0;
   Micros lost_at = 0;  // since the epoch; 0: it is not lost, or NoteLost was not called yet
 

@@ -185,7 +185,7 @@ std::size_t BytesOf(const dfs::FileStatus& status) {
 
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
-  std::size_t bytes = 368 + FieldBytes(node.pace.disk);
+  std::size_t bytes = 376 + FieldBytes(node.pace.disk) + FieldBytes(node.python);
   if (node.ailing) bytes += FieldBytes(node.ailing->diagnosis.reason);
   for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack,
                                   &facts.datacenter, &facts.name, &facts.release.version})

@@ -74,6 +74,7 @@ void WriteNode(const NodeViewParts& master, const NodeRecord& node, wire::NodeSt
   stats.setUsed(node.space.used);
   stats.setBlocks(node.space.blocks);
   stats.setTrashed(node.space.trashed);
+  stats.setPython(node.python);
   if (node.pace.syncs > 0) {
     auto disk = stats.initDisks(1)[0];
     disk.setDisk(node.pace.disk);

@@ -66,6 +66,13 @@ std::vector<UnreachedPeer> ReadUnreached(capnp::List<wire::UnreachedPeer>::Reade
   return peers;
 }
 
+// Returns the path as the worker says it; empty if it is none, or too long to be kept for each node.
+std::string ReadPython(capnp::Text::Reader said) {
+  constexpr std::size_t kMostBytes = 255;
+  std::string path = said.size() <= kMostBytes ? ToString(said) : std::string();
+  return path.starts_with('/') && Printable(path) == path ? path : std::string();
+}
+
 class WorkerSessionImpl : public wire::WorkerSession::Server {
  public:
   WorkerSessionImpl(const WorkerSessionParts& parts, NodeId node, std::uint64_t epoch)
@@ -80,8 +87,10 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
     master_.workers.NoteSpace(
         node_, {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()},
         stats.getNoRoom());
-    if (NodeRecord* node = master_.nodes.Find(node_))
+    if (NodeRecord* node = master_.nodes.Find(node_)) {
       node->certificate_until = std::max<Micros>(0, stats.getCertificateUntil());
+      node->python = ReadPython(stats.getPython());
+    }
     master_.files.blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
     if (const Moment moment = master_.age.KeptMoment(); moment.life != 0)
       Write(moment, context.getResults().initMoment());

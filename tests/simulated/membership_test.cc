@@ -225,6 +225,24 @@ TEST(MembershipTest, BlocksWithASingleReplicaAreARiskOfTheirOwn) {
   EXPECT_THAT(master::WarningsOf(summary), SizeIs(0));
 }
 
+TEST(MembershipTest, WhatWorkersSayOfTheirPythonIsKnownAndBounded) {
+  SimulatedCluster cluster({.workers = 2});
+  const auto known = [&] { return cluster.control().nodes().FindByStorage("storage1")->python; };
+  cluster.Advance(5);
+  EXPECT_EQ(known(), "") << "an older worker says nothing";
+  cluster.SetWorkerPython("/usr/bin/python3.11");
+  cluster.Advance(5);
+  EXPECT_EQ(known(), "/usr/bin/python3.11");
+  for (const std::string& wrong : {std::string("python3.11"), "/" + std::string(300, 'x'), std::string("/usr/\n3.11")}) {
+    cluster.SetWorkerPython("/usr/bin/python3.13");
+    cluster.Advance(5);
+    EXPECT_EQ(known(), "/usr/bin/python3.13");
+    cluster.SetWorkerPython(wrong);
+    cluster.Advance(5);
+    EXPECT_EQ(known(), "") << wrong;
+  }
+}
+
 TEST(MembershipTest, CertificatesThatEndSoonAreToldOfTheMasterTheAuthorityAndEachWorker) {
   SimulatedCluster cluster({.workers = 3, .racks = 1});
   const auto notices = [&] { return master::WarningsOf(master::Summarize(cluster.control().summary())); };

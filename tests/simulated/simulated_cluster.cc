@@ -84,7 +84,8 @@ struct SimulatedCluster::Worker {
                            [this] {
                              return std::vector<dfs::SyncTimes>{{"disk", 10, syncs_take, syncs_take}};
                            },
-                           [&cluster] { return cluster.worker_certificates_; }},
+                           [&cluster] { return cluster.worker_certificates_; },
+                           [&cluster] { return cluster.worker_python_; }},
         config,
         worker::WorkerIdentity{"storage" + std::to_string(number), 1, "", "",
                                [](const std::string&) { return Status::Ok(); }},

@@ -92,6 +92,8 @@ class SimulatedCluster {
     certificates_ = master;
     worker_certificates_ = workers;
   }
+  // What all workers say of their python3 from the next heartbeat on.
+  void SetWorkerPython(std::string path) { worker_python_ = std::move(path); }
   // Sets the free bytes on the master's disk from now on. At first the disk has room.
   void SetFree(std::uint64_t bytes) { free_ = bytes; }
   // Sets the number of bytes left in the spare log of the master's store. At first there are none.
@@ -167,6 +169,7 @@ class SimulatedCluster {
   Spare spare_;
   tls::CertificateEnds certificates_;
   Micros worker_certificates_ = 0;
+  std::string worker_python_;
   int put_off_ = 0;
   std::vector<master::wire::WorkerSession::Client> strangers_;  // of strangers that stay
   std::vector<kj::Promise<void>> unanswered_;

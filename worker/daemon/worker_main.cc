@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -45,6 +46,7 @@
 #include "worker/daemon/process/machine_share.h"
 #include "worker/daemon/process/orphans.h"
 #include "worker/daemon/process/process_runner.h"
+#include "worker/daemon/python_watch.h"
 #include "worker/daemon/storage/block_directories.h"
 #include "worker/daemon/storage/block_disks.h"
 #include "worker/daemon/storage/scrubber.h"
@@ -188,6 +190,11 @@ void PassReadOnly(BulkPlane& plane, const Confiner& confiner, const std::string&
   }
   const auto shared = std::make_shared<const sandbox::ReadOnlyMounts>(*std::move(mounts));
   plane.PassBlocksBy([shared](const Fd& block) { return shared->Reopen(block); });
+}
+
+TaskView ViewOf(const Confiner* confiner) {
+  if (confiner == nullptr) return {};
+  return {.places = confiner->readable_by_all(), .own_users = confiner->users().has_value()};
 }
 
 ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const DiskAttemptFiles& files,
@@ -519,7 +526,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, meters, clock.Now(), failing, log));
   rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
       scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs"), ends(mailbox, "agent-ends"),
-      orphans(mailbox, "agent-orphans"), archiving(mailbox, "agent-archive");
+      orphans(mailbox, "agent-orphans"), archiving(mailbox, "agent-archive"), pythons(mailbox, "agent-python");
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall,
@@ -532,6 +539,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
                                         fetches, log, {.reserved_bytes = config.reserved_bytes}));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
                        LimitsOf(config, minder, *files, confiner.get(), credentials), ends, orphans, log);
+  const char* const path = std::getenv("PATH");  // that of tasks is the worker's own (spawn.h)
+  PythonWatch python(timer, pythons, path == nullptr ? "" : path, ViewOf(confiner.get()));
   rpc::TcpDialer dialer(io.provider->getNetwork(), credentials);
   rpc::TcpDialer peer_dialer(io.provider->getNetwork());  // only looks who can be reached, and says nothing
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
@@ -540,7 +549,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
           timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock, &peer_dialer,
           [&meters] { return meters.Times(); },
           credentials == nullptr ? std::function<Micros()>() : [credentials] { return credentials->Ends().first(); },
-          &archiving, StoreIn(config, credentials)},
+          [&python] { return python.found(); }, &archiving, StoreIn(config, credentials)},
       config,
       WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
                      confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),

@@ -19,6 +19,12 @@ static_assert(std::size(kPartNames) == std::size(kAllParts));
 // The files of a system that programs need.
 constexpr std::string_view kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt"};
 
+std::vector<std::string> SystemAnd(const std::vector<std::string>& more) {
+  std::vector<std::string> places(std::begin(kSystem), std::end(kSystem));
+  places.insert(places.end(), more.begin(), more.end());
+  return places;
+}
+
 }  // namespace
 
 std::string_view ToText(Part part) { return kPartNames[static_cast<std::size_t>(part)]; }
@@ -64,6 +70,11 @@ Result<UserRange> ParseUserRange(std::string_view text) {
 
 uid_t UserOf(const UserRange& users, JobId job) { return users.first + job.value % users.count; }
 
+std::optional<std::vector<std::string>> ReadableByAll(const SandboxSettings& settings) {
+  if (!settings.parts.Has(Part::kMounts) && !settings.parts.Has(Part::kLandlock)) return std::nullopt;
+  return SystemAnd(settings.readable);
+}
+
 LaunchOrder PlanLaunch(const SandboxSettings& settings, const JobPlace& place) {
   const Parts& parts = settings.parts;
   LaunchOrder order;
@@ -74,8 +85,7 @@ LaunchOrder PlanLaunch(const SandboxSettings& settings, const JobPlace& place) {
   order.own_processes = parts.Has(Part::kProcesses);
   order.own_host_name = parts.Has(Part::kIpc);
   order.landlock = parts.Has(Part::kLandlock);
-  order.readable.assign(std::begin(kSystem), std::end(kSystem));
-  order.readable.insert(order.readable.end(), settings.readable.begin(), settings.readable.end());
+  order.readable = SystemAnd(settings.readable);
   order.readable.push_back(place.executable);
   order.readable.insert(order.readable.end(), place.readable.begin(), place.readable.end());
   order.writable = place.writable;

@@ -82,6 +82,10 @@ struct JobPlace {
   bool network = false;               // the job may use the network without limits
 };
 
+// Returns the files and directories of the machine that every task may read; nothing if tasks may read whatever their
+// user may.
+[[nodiscard]] std::optional<std::vector<std::string>> ReadableByAll(const SandboxSettings& settings);
+
 // Returns the order for millrace-launch to start a process of the job. Pure: it looks at no file.
 [[nodiscard]] LaunchOrder PlanLaunch(const SandboxSettings& settings, const JobPlace& place);
 

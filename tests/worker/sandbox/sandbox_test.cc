@@ -69,6 +69,18 @@ TEST(PlanLaunch, DoesEveryPart) {
   EXPECT_EQ(NamespacesOf(Whole(), Place(3)), CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET);
 }
 
+TEST(ReadableByAll, IsTheSystemAndWhatTheWorkerAdds) {
+  SandboxSettings settings = Whole();
+  settings.readable = {"/srv/tools"};
+  const auto all = ReadableByAll(settings);
+  ASSERT_TRUE(all);
+  for (const char* place : {"/usr", "/opt", "/srv/tools"}) EXPECT_EQ(std::count(all->begin(), all->end(), place), 1);
+  settings.parts.Remove(Part::kMounts);
+  EXPECT_TRUE(ReadableByAll(settings)) << "Landlock limits it as well";
+  settings.parts.Remove(Part::kLandlock);
+  EXPECT_FALSE(ReadableByAll(settings));
+}
+
 TEST(PlanLaunch, ShowsTheJobItsOwnAndTheSystem) {
   const LaunchOrder order = PlanLaunch(Whole(), Place(3));
   EXPECT_THAT(order.readable, Contains("/w/executables/x"));

@@ -351,6 +351,7 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
   stats.setTrashed(space.trashed);
   stats.setNoRoom(!parts_.files.HasRoom());
   if (parts_.certificate_until) stats.setCertificateUntil(parts_.certificate_until());
+  if (parts_.python) stats.setPython(parts_.python());
   DescribeDisks(stats);
   DescribeUnreached(heartbeat);
   const auto progress = attempts_.TakeProgress();

@@ -38,6 +38,7 @@ struct AgentParts {
   rpc::Dialer* peers = nullptr;
   std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: syncs are not measured
   std::function<Micros()> certificate_until = {};           // since the epoch; empty: there is no TLS
+  std::function<std::string()> python = {};                 // what python3 means to tasks; it does not block
   // Archives logs of ended jobs in the file system. Without these two, no logs are archived.
   rpc::Background* archiving = nullptr;  // it waits for the file system, so it should have no other work
   StoreFile store_file = {};

@@ -62,6 +62,10 @@ class Confiner {
   [[nodiscard]] const std::map<sandbox::Part, std::string>& missing() const { return missing_; }  // with the reasons
   // Returns the range of the jobs' users, if jobs have users of their own.
   [[nodiscard]] std::optional<sandbox::UserRange> users() const;
+  // Returns what sandbox::ReadableByAll returns for the worker's tasks.
+  [[nodiscard]] std::optional<std::vector<std::string>> readable_by_all() const {
+    return sandbox::ReadableByAll(settings_);
+  }
   [[nodiscard]] bool MayUseNetwork(bool asks) const;
   // Returns a line for people: "user, mounts; without cgroup (...)".
   [[nodiscard]] std::string Describe() const;

@@ -43,6 +43,7 @@ struct MasterRecord {
     std::uint64_t capacity = 0, used = 0, blocks = 0;
     std::vector<std::pair<AttemptId, float>> progress;
     std::vector<std::string> unreached, disks;
+    std::string python = {};
   };
   struct Part {
     std::size_t blocks;
@@ -111,6 +112,7 @@ class FakeSession final : public master::wire::WorkerSession::Server {
     beat.capacity = params.getStats().getCapacity();
     beat.used = params.getStats().getUsed();
     beat.blocks = params.getStats().getBlocks();
+    beat.python = params.getStats().getPython();
     for (const auto progress : params.getProgress()) {
       beat.progress.push_back({FromWire(progress.getAttempt()), progress.getFraction()});
     }
@@ -367,6 +369,7 @@ class AgentTest : public testing::Test {
                                               peers_,
                                               syncs_,
                                               {},
+                                              [] { return std::string("/usr/bin/python3.11"); },
                                               &background_,
                                               store_file_},
                                    config_,

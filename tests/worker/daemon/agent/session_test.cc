@@ -148,6 +148,7 @@ TEST_F(SessionTest, AHeartbeatCarriesSpaceAndEachProgressOnce) {
   const auto& beat = record_.heartbeats.back();
   EXPECT_EQ(beat.capacity, std::uint64_t{1} << 30);
   EXPECT_EQ(beat.blocks, 1U);
+  EXPECT_EQ(beat.python, "/usr/bin/python3.11");
   EXPECT_THAT(beat.progress, ElementsAre(testing::Pair(map, 0.25F)));
   Advance(1 * kj::SECONDS);
   EXPECT_THAT(record_.heartbeats.back().progress, IsEmpty());
