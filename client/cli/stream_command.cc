@@ -60,8 +60,10 @@ std::optional<int> Parse(const Invocation& invocation, const Words& args, const 
                  "an option of Hadoop Streaming's or of Millrace's, or a parameter that the commands find in "
                  "their environment, with underscores for dots; may be repeated");
   arguments.Text("--partitioner", &words.partitioner, "KeyFieldBasedPartitioner or HashPartitioner");
-  arguments.Text("--inputformat", &words.input_format,
-                 "lines (default), records or files, or a class of Hadoop's for them");
+  arguments.Text(
+      "--inputformat", &words.input_format,
+      "lines (default), records or files, or a class of Hadoop's for them; with commas between, one for each "
+      "-input");
   arguments.Text("--outputformat", &words.output_format, "text (default) or records, or a class of Hadoop's for them");
   arguments.Text("--io", &words.io, "text (default), typedbytes, rawbytes or frames: what goes to the commands");
   for (const SchedulingOption& option : SchedulingOptionsOf(run))

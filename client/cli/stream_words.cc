@@ -76,18 +76,32 @@ std::string CommandOf(const std::string& word) {
   return name == "IdentityMapper" || name == "IdentityReducer" ? streaming::kPass : word;
 }
 
-Result<std::string> InputFormOf(const std::string& format) {
+Result<std::string> OneInputFormOf(const std::string& format) {
   const std::string name = LastPart(format, '.');
-  for (const char* lines : {"", "lines", "TextInputFormat", "KeyValueTextInputFormat", "CombineTextInputFormat"})
+  for (const char* lines : {"lines", "TextInputFormat", "KeyValueTextInputFormat", "CombineTextInputFormat"})
     if (name == lines) return std::string("lines");
   for (const char* records : {"records", "SequenceFileInputFormat", "SequenceFileAsTextInputFormat",
                               "SequenceFileAsBinaryInputFormat", "AutoInputFormat"})
     if (name == records) return std::string("records");
   for (const char* files : {"files", "WholeFileInputFormat", "NonSplittableTextInputFormat"})
     if (name == files) return std::string("files");
+  if (name == "tables") return name;
   return Unsupported("-inputformat " + Quote(format) +
                      " is a class that Millrace does not have; it reads lines (TextInputFormat), records "
                      "(SequenceFileInputFormat: record files of Millrace's) and files (each as a whole)");
+}
+
+// Translates the formats of the inputs, which commas part.
+Result<std::string> InputFormOf(const std::string& formats) {
+  if (formats.empty()) return std::string("lines");
+  std::string forms;
+  for (std::size_t begin = 0; begin <= formats.size();) {
+    const std::size_t end = std::min(formats.find(',', begin), formats.size());
+    MILLRACE_ASSIGN(const std::string form, OneInputFormOf(formats.substr(begin, end - begin)));
+    forms += (begin == 0 ? "" : ",") + form;
+    begin = end + 1;
+  }
+  return forms;
 }
 
 Result<std::string> OutputOf(const std::string& format) {
@@ -257,6 +271,8 @@ Result<StreamJob> TranslateStream(const StreamWords& words, RunOptions* run) {
   }
   MILLRACE_TRY(CheckPartitioner(words.partitioner.empty() ? sorter.partitioner() : words.partitioner, job.options));
   MILLRACE_ASSIGN(job.input_form, InputFormOf(words.input_format));
+  if (job.input_form.find("tables") != std::string::npos && words.io != "frames")
+    return Invalid("-inputformat tables is for children that ask for parts of a file, with -io frames");
   MILLRACE_ASSIGN(const std::string output, OutputOf(words.output_format));
   const auto put = [&job](const char* name, std::string value) {
     if (!value.empty()) job.options.emplace_back(name, std::move(value));

@@ -29,7 +29,7 @@ struct ShippedFile {
 // What they mean.
 struct StreamJob {
   std::vector<std::pair<std::string, std::string>> options;  // of the program `streaming`
-  std::string input_form;                                    // "lines", "records" or "files"
+  std::string input_form;                                    // options.h: kInputForm
   std::vector<ShippedFile> files, archives;                  // an archive is unpacked into the directory `name`
   std::vector<std::string> notes;                            // what was given and has no effect, a sentence each
 };

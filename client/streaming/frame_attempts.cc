@@ -14,6 +14,7 @@
 #include "client/api/bind_job.h"
 #include "client/api/named_outputs.h"
 #include "client/api/partition.h"
+#include "client/format/compression.h"
 #include "client/streaming/inputs.h"
 #include "client/streaming/map_output.h"
 #include "worker/task/run/groups.h"
@@ -24,6 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kBatch = std::size_t{1} << 20;
+constexpr std::uint64_t kPart = std::uint64_t{4} << 20;  // of a range that a child asks for
 constexpr std::uint32_t kSameKey = 0xffffffff;
 constexpr std::size_t kMostTraceback = 20;
 
@@ -46,6 +48,12 @@ class Payload {
     *number = 0;
     for (std::size_t i = 0; i < 4; ++i) *number |= std::uint32_t{static_cast<unsigned char>(bytes_[i])} << (8 * i);
     bytes_.remove_prefix(4);
+    return true;
+  }
+  bool LongNumber(std::uint64_t* number) {
+    std::uint32_t low = 0, high = 0;
+    if (!Number(&low) || !Number(&high)) return false;
+    *number = std::uint64_t{high} << 32 | low;
     return true;
   }
   bool Bytes(std::size_t size, std::string_view* bytes) {
@@ -84,6 +92,11 @@ std::string FailureText(std::string_view payload) {
   }
   return Printable(text);
 }
+
+// A range of an input, as a child asks for it.
+struct AskedRange {
+  std::uint64_t offset = 0, length = 0;
+};
 
 // An attempt as the child sees it: what it sends ends here.
 class Exchange {
@@ -132,6 +145,17 @@ class Exchange {
     if (!failure_.ok()) return Failed();
     if (host_.child->over()) return Gone("it " + host_.child->End());
     return output_ != nullptr ? output_->status() : Status::Ok();
+  }
+
+  // Lets the child ask for ranges of an input from the next message on: it may answer before Send returns.
+  void MayAsk() { asks_ = true; }
+  // Waits until the child asks for a range of the current input. Nothing: it has had enough of it.
+  Result<std::optional<AskedRange>> NextRange() {
+    const Status taken = host_.child->TakeUntil([this] { return asked_ || !asks_ || done_ || !failure_.ok(); });
+    if (!failure_.ok()) return Failed();
+    if (!taken.ok()) return Gone(taken.message());
+    if (done_) return Gone("it was done with the attempt before it had said so of its input");
+    return std::exchange(asked_, std::nullopt);
   }
 
   // Ends the input and waits until the child is done.
@@ -190,6 +214,9 @@ class Exchange {
         return TakeRecords(type, payload);
       case 'W':
         return TakeOutput(payload);
+      case 'G':
+      case 'N':
+        return TakeRange(type, payload);
       case 'C':
         return TakeCounters(payload);
       case 'S':
@@ -240,6 +267,19 @@ class Exchange {
     file.EndRecords(static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')));
   }
 
+  void TakeRange(char type, std::string_view bytes) {
+    Payload payload(bytes);
+    AskedRange range;
+    if (!asks_ || asked_) return Fail("asked for a range of an input when none was to be asked for");
+    if (type == 'N') {
+      asks_ = false;
+    } else if (payload.LongNumber(&range.offset) && payload.LongNumber(&range.length) && payload.empty()) {
+      asked_ = range;
+    } else {
+      Fail("asked for a range that is not two numbers");
+    }
+  }
+
   void TakeCounters(std::string_view payload) {
     const Json counters = Json::parse(payload, nullptr, false);
     if (!counters.is_array()) return Fail("sent counters that cannot be read");
@@ -261,16 +301,76 @@ class Exchange {
   std::uint32_t partitions_ = 1;
   OutputFiles* output_ = nullptr;
   Status failure_;
+  bool asks_ = false;  // the child may ask for ranges of an input
+  std::optional<AskedRange> asked_;
   bool told_ = false;  // the child itself has told the failure, and waits for the next attempt
   bool done_ = false;
   bool clean_ = false;  // the child can take another attempt
 };
+
+Status SendRange(Exchange& exchange, const AskedParts::Record& file, const AskedRange& range) {
+  const std::uint64_t length = file.split.file_length;
+  if (range.offset > length || range.length > length - range.offset)
+    return Invalid("the child asked for " + std::to_string(range.length) + " bytes from byte " +
+                   std::to_string(range.offset) + " on of " + Quote(file.split.name) + ", which has " +
+                   std::to_string(length));
+  std::string part;
+  for (std::uint64_t at = range.offset, end = range.offset + range.length; at < end; at += part.size()) {
+    part.clear();
+    MILLRACE_TRY(file.source.ReadAt(at, std::min(kPart, end - at), &part));
+    if (part.empty())
+      return Corrupt(Quote(file.split.name) + " ends at byte " + std::to_string(at) + " instead of " +
+                     std::to_string(length) + ": it was replaced after the job was submitted");
+    MILLRACE_TRY(exchange.Send('F', Little64(at), part));
+  }
+  return Status::Ok();
+}
+
+// Gives the child what it asks for of a file; or all of it, if it is compressed, since its parts cannot be found then.
+Status SendAskedParts(Exchange& exchange, const AskedParts::Record& file, bool decompresses, Json begin) {
+  std::string first;
+  MILLRACE_TRY(file.source.ReadAt(0, kCompressionBytes, &first));
+  // A compressed file is not cut, so another split than the whole file is of one that only looks so.
+  const bool whole =
+      decompresses && file.split.length == file.split.file_length && CompressionOf(first) != Compression::kNone;
+  begin["ranges"] = !whole;
+  begin["file_length"] = file.split.file_length;
+  if (!whole) exchange.MayAsk();
+  MILLRACE_TRY(exchange.Send('I', begin.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  if (!whole) {
+    while (true) {
+      MILLRACE_ASSIGN(const std::optional<AskedRange> range, exchange.NextRange());
+      if (!range) return Status::Ok();
+      MILLRACE_TRY(SendRange(exchange, file, *range));
+    }
+  }
+  std::uint64_t at = 0;
+  Status sent;
+  const Status read = file.source.Stream(0, file.split.file_length, [&](std::string_view piece) {
+    while (!piece.empty() && sent.ok()) {
+      const std::string_view part = piece.substr(0, kBatch);
+      sent = exchange.Send('F', Little64(at), part);
+      at += part.size();
+      piece.remove_prefix(part.size());
+    }
+    return sent.ok();
+  });
+  return sent.ok() ? read : sent;
+}
 
 Status SendInput(Exchange& exchange, InputForm form, MapAttempt& attempt, std::size_t i) {
   const MapInput& input = attempt.inputs[i];
   const Json begin = {{"path", input.split.name},     {"name", input.name},
                       {"index", input.index},         {"number", i},
                       {"offset", input.split.offset}, {"length", input.split.length}};
+  if (form == InputForm::kTables) {
+    Status sent;
+    const bool decompresses = attempt.context.options().engine().decompress;
+    MILLRACE_TRY(ReadInput<AskedParts>(attempt, i, [&](const AskedParts::Record& file, std::uint64_t) {
+      sent = SendAskedParts(exchange, file, decompresses, begin);
+    }));
+    return sent;
+  }
   MILLRACE_TRY(exchange.Send('I', begin.dump(-1, ' ', false, Json::error_handler_t::replace)));
   Status sent;
   const auto check = [&sent](Status status) {
@@ -314,7 +414,7 @@ Status SendInput(Exchange& exchange, InputForm form, MapAttempt& attempt, std::s
 
 }  // namespace
 
-Status FrameMap(FrameHost& host, const ProcessFacts& facts, InputForm form, MapAttempt& attempt) {
+Status FrameMap(FrameHost& host, const ProcessFacts& facts, const InputForms& forms, MapAttempt& attempt) {
   Exchange exchange(host, facts, attempt.context);
   std::optional<map::SortCollector> collector;
   if (attempt.output == nullptr) {
@@ -323,7 +423,8 @@ Status FrameMap(FrameHost& host, const ProcessFacts& facts, InputForm form, MapA
     exchange.WriteTo(attempt.output);
   }
   MILLRACE_TRY(exchange.Begin(attempt.output == nullptr ? "map" : "map_only"));
-  for (std::size_t i = 0; i < attempt.inputs.size(); ++i) MILLRACE_TRY(SendInput(exchange, form, attempt, i));
+  for (std::size_t i = 0; i < attempt.inputs.size(); ++i)
+    MILLRACE_TRY(SendInput(exchange, FormOf(forms, attempt.inputs[i].index), attempt, i));
   MILLRACE_TRY(exchange.End());
   attempt.context.Enter(Hook::kNone);
   if (!collector) return attempt.output->status();

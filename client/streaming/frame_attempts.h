@@ -18,7 +18,7 @@ struct FrameHost {
   std::unique_ptr<FrameChild> child;
 };
 
-[[nodiscard]] Status FrameMap(FrameHost& host, const ProcessFacts& facts, InputForm form, MapAttempt& attempt);
+[[nodiscard]] Status FrameMap(FrameHost& host, const ProcessFacts& facts, const InputForms& forms, MapAttempt& attempt);
 [[nodiscard]] Status FrameReduce(FrameHost& host, const ProcessFacts& facts, ReduceAttempt& attempt);
 
 }  // namespace millrace::streaming

@@ -12,13 +12,14 @@
 //   J  JSON {"kind":"map"|"map_only"|"reduce", "attempt", "partition", "maps", "reduces", "job",
 //   "options":{NAME:VALUE},
 //      "scratch": a directory of the attempt's own}
-//   I  JSON {"path","name","index","number","offset","length"}: a file or block begins (maps)
+//   I  JSON {"path","name","index","number","offset","length"}: a file or block begins (maps). With "ranges":true and
+//      "file_length" the child asks for what it needs of the file, and says N before anything else is sent
 //   L  64 bits, the offset of the first byte in the file, and whole lines, each with its \n; the last of a file may
 //   lack
 //      it
 //   R  records: (32 bits, the key's size; 32 bits, the value's size; key; value)*. Size 0xffffffff and no key: the key
 //      of the record before, also of the message before. In a reduce they come in the order of their keys' bytes.
-//   F  64 bits, the offset, and a piece of a whole file
+//   F  64 bits, the offset, and a piece of a whole file, or of the range that was asked for
 //   E  the input of the attempt has ended
 // and the child answers, at any time,
 //   O  records for the reduces: (size of key, size of value, key, value)*; the hash of the key decides which reduce
@@ -27,6 +28,8 @@
 //   P  (size of key, number of the reduce, size of value, key, value)*
 //   W  8 bits, the length of a name; the name, empty for the part file; bytes of that output (map_only and reduce),
 //      which are counted by their lines
+//   G  64 bits, an offset, and 64 bits, a length: asks for this range of the file, which lies within it
+//   N  nothing more is asked for of this file
 //   C  JSON [["group","name",amount],...]: counters
 //   S  text: the status of the task
 //   A  a sign of life

@@ -29,6 +29,21 @@ struct FilePieces {
   }
 };
 
+// A record is a split of a file, whose parts, and those of the rest of the file, are read as they are asked for.
+struct AskedParts {
+  struct Record {
+    ByteSource& source;
+    const Split& split;
+  };
+  static constexpr SplitBy kSplitBy = SplitBy::kBlock;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
+    on_record(Record{source, split}, split.offset);
+    return Status::Ok();
+  }
+};
+
 // A mapper, as internal::MapRecords wants one, whose records go to a Use.
 template <class Format, class Use>
 struct RecordReader {

@@ -34,8 +34,8 @@ inline constexpr const char* kOutputSeparator = "mapreduce.output.textoutputform
 inline constexpr const char* kFailure = "stream.non.zero.exit.is.failure";
 // The command that passes its records as they are; no process is started for it.
 inline constexpr const char* kPass = "cat";
-// A setting of a pack (pack.h) that says what the job reads: "lines" (or none), "records" or "files". -D does not know
-// it, since it decides how files are cut.
+// A setting of a pack (pack.h) that says what the job reads: "lines" (or none), "records", "files" or "tables"; or one
+// of these for each INPUT, with commas between. -D does not know it, since it decides how files are cut.
 inline constexpr const char* kInputForm = "stream.input";
 
 // Several NAME=VALUE as one text, and back. A line is one of them; in it, \ stands before n for a line break, and

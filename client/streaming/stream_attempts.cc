@@ -38,9 +38,9 @@ RecordCutter CutterFor(Io io, RecordSink& sink) {
 // The children of a map, one after the other, and what they write.
 class MapStream {
  public:
-  MapStream(const ProcessFacts& facts, InputForm form, MapAttempt& attempt)
+  MapStream(const ProcessFacts& facts, const InputForms& forms, MapAttempt& attempt)
       : facts_(facts),
-        form_(form),
+        forms_(forms),
         attempt_(attempt),
         settings_(SettingsOf(attempt.context.options())),
         unread_(attempt.context.counter(kGroup, kUnread)) {}
@@ -146,7 +146,9 @@ class MapStream {
   }
 
   Status Read(std::size_t i, const std::function<void(std::string_view, std::uint64_t)>& give) {
-    if (form_ == InputForm::kFiles) {
+    const InputForm form = FormOf(forms_, attempt_.inputs[i].index);
+    if (form == InputForm::kTables) return Invalid("tables are for jobs with stream.io=frames");
+    if (form == InputForm::kFiles) {
       Counter& files = attempt_.context.counter("millrace", "map_input_records");
       std::int64_t pieces = 0;
       const Status read = ReadInput<FilePieces>(attempt_, i, [&](std::string_view piece, std::uint64_t offset) {
@@ -169,7 +171,7 @@ class MapStream {
       if (chunk.size() >= kChunk) flush();
     };
     Status read;
-    if (form_ == InputForm::kRecords) {
+    if (form == InputForm::kRecords) {
       read = ReadInput<RecordFiles>(attempt_, i, [&](const KeyValue& record, std::uint64_t offset) {
         AppendRecord(settings_.io, record.key, settings_.map_input_separator, record.value, &chunk);
         added(offset);
@@ -215,7 +217,7 @@ class MapStream {
   }
 
   const ProcessFacts& facts_;
-  const InputForm form_;
+  const InputForms& forms_;
   MapAttempt& attempt_;
   const Settings settings_;
   Counter& unread_;
@@ -316,8 +318,8 @@ Status RunReducer(const ProcessFacts& facts, ReduceAttempt& attempt, const Setti
 
 }  // namespace
 
-Status StreamMap(const ProcessFacts& facts, InputForm form, MapAttempt& attempt) {
-  return MapStream(facts, form, attempt).Run();
+Status StreamMap(const ProcessFacts& facts, const InputForms& forms, MapAttempt& attempt) {
+  return MapStream(facts, forms, attempt).Run();
 }
 
 Status StreamReduce(const ProcessFacts& facts, ReduceAttempt& attempt) {

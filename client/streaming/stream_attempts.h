@@ -4,6 +4,9 @@
 // Thread rule: the task's thread.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "base/status.h"
 #include "client/job/attempt.h"
 #include "client/streaming/attempt_child.h"
@@ -16,9 +19,17 @@ enum class InputForm {
   kLines,    // lines of text
   kRecords,  // record files
   kFiles,    // whole files, decompressed, as they are
+  kTables,   // files of which a child asks for the parts that it needs (frame_child.h)
 };
 
-[[nodiscard]] Status StreamMap(const ProcessFacts& facts, InputForm form, MapAttempt& attempt);
+// What the maps read of each INPUT; a single form is that of all of them.
+using InputForms = std::vector<InputForm>;
+// Requires: there is a form for the INPUT.
+[[nodiscard]] inline InputForm FormOf(const InputForms& forms, std::size_t index) {
+  return forms.size() == 1 ? forms.front() : forms[index];
+}
+
+[[nodiscard]] Status StreamMap(const ProcessFacts& facts, const InputForms& forms, MapAttempt& attempt);
 [[nodiscard]] Status StreamReduce(const ProcessFacts& facts, ReduceAttempt& attempt);
 
 }  // namespace millrace::streaming

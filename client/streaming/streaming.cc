@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -20,14 +23,26 @@
 namespace millrace::streaming {
 namespace {
 
-Result<InputForm> FormOf(const Pack& pack) {
+Result<InputForms> FormsOf(const Pack& pack) {
+  static const std::map<std::string, InputForm, std::less<>> kForms = {{"lines", InputForm::kLines},
+                                                                       {"records", InputForm::kRecords},
+                                                                       {"files", InputForm::kFiles},
+                                                                       {"tables", InputForm::kTables}};
+  InputForms forms;
   for (const auto& [name, value] : pack.options) {
-    if (name != kInputForm || value == "lines") continue;
-    if (value == "records") return InputForm::kRecords;
-    if (value == "files") return InputForm::kFiles;
-    return Invalid(std::string(kInputForm) + " is " + Quote(value) + ", which is not lines, records or files");
+    if (name != kInputForm) continue;
+    for (std::size_t begin = 0; begin <= value.size();) {
+      const std::size_t end = std::min(value.find(',', begin), value.size());
+      const auto form = kForms.find(std::string_view(value).substr(begin, end - begin));
+      if (form == kForms.end())
+        return Invalid(std::string(kInputForm) + " is " + Quote(value) +
+                       ", which is not lines, records, files or tables, or one of these for each input");
+      forms.push_back(form->second);
+      begin = end + 1;
+    }
+    return forms;
   }
-  return InputForm::kLines;
+  return InputForms{InputForm::kLines};
 }
 
 InputRules RulesOf(InputForm form) {
@@ -36,6 +51,8 @@ InputRules RulesOf(InputForm form) {
       return internal::RulesOf<RecordFiles>();
     case InputForm::kFiles:
       return internal::RulesOf<FilePieces>();
+    case InputForm::kTables:
+      return internal::RulesOf<AskedParts>();
     case InputForm::kLines:
       break;
   }
@@ -57,14 +74,17 @@ bool ByFrames(const TaskContext& context) { return SettingsOf(context.options())
 
 }  // namespace
 
-JobBinding BindStreaming(const ProcessFacts& facts, InputForm form, FrameHost& host) {
+JobBinding BindStreaming(const ProcessFacts& facts, const InputForms& forms, FrameHost& host) {
   JobBinding binding;
-  binding.input = RulesOf(form);
+  binding.input = RulesOf(forms.front());
+  if (forms.size() > 1) {
+    for (const InputForm form : forms) binding.mappers.push_back(RulesOf(form));
+  }
   binding.has_reduce = true;
   binding.not_in_lines = "its map and reduce are programs: give these to `mapred streaming` themselves";
   binding.declare = [&facts](JobOptions& options) { Declare(facts.pack, options); };
-  binding.map = [&facts, form, &host](MapAttempt& attempt) {
-    return ByFrames(attempt.context) ? FrameMap(host, facts, form, attempt) : StreamMap(facts, form, attempt);
+  binding.map = [&facts, forms, &host](MapAttempt& attempt) {
+    return ByFrames(attempt.context) ? FrameMap(host, facts, forms, attempt) : StreamMap(facts, forms, attempt);
   };
   binding.reduce = [&facts, &host](ReduceAttempt& attempt) {
     return ByFrames(attempt.context) ? FrameReduce(host, facts, attempt) : StreamReduce(facts, attempt);
@@ -76,14 +96,14 @@ int RunStreaming(int argc, char** argv) {
   constexpr int kWrongUsage = 2;
   ProcessFacts facts{internal::OwnPath(argv[0]), {}};
   Result<Pack> pack = ReadPack(facts.executable);
-  const Result<InputForm> form = pack.ok() ? FormOf(*pack) : Result<InputForm>(pack.status());
-  if (!form.ok()) {
-    std::fprintf(stderr, "%s: %s\n", internal::BaseName(argv[0]).c_str(), form.status().message().c_str());
+  const Result<InputForms> forms = pack.ok() ? FormsOf(*pack) : Result<InputForms>(pack.status());
+  if (!forms.ok()) {
+    std::fprintf(stderr, "%s: %s\n", internal::BaseName(argv[0]).c_str(), forms.status().message().c_str());
     return kWrongUsage;
   }
   facts.pack = std::move(pack).value();
   FrameHost host;
-  return internal::RunJob(BindStreaming(facts, *form, host), argc, argv);
+  return internal::RunJob(BindStreaming(facts, *forms, host), argc, argv);
 }
 
 }  // namespace millrace::streaming

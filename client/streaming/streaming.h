@@ -12,7 +12,7 @@
 namespace millrace::streaming {
 
 // Returns the job of a process with these facts. Requires: the arguments outlive it.
-[[nodiscard]] JobBinding BindStreaming(const ProcessFacts& facts, InputForm form, FrameHost& host);
+[[nodiscard]] JobBinding BindStreaming(const ProcessFacts& facts, const InputForms& forms, FrameHost& host);
 
 // Returns the exit status for main.
 [[nodiscard]] int RunStreaming(int argc, char** argv);

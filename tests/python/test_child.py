@@ -164,6 +164,35 @@ class Attempts(unittest.TestCase):
         said = talk(sizes, begin("map_only"), named("a"), (b"F", piece), (b"F", piece), named("b"), named("c"), (b"F", piece), END)
         self.assertEqual(said[0][1], b"\x00a\t10\nb\t0\nc\t5\n")
 
+    def test_a_map_of_tables_asks_for_what_it_reads(self):
+        data = b"".join(b"%d\n" % n for n in range(2000))
+        for offset, expected in [(0, [data]), (5000, [])]:
+            said, asked = [], []
+
+            @millrace.job
+            def sizes(batch: "pa.RecordBatch"):  # noqa: F821
+                raise AssertionError("no table was found")
+
+            def parent():
+                yield begin("map_only")[0], wire.pack_json(begin("map_only")[1])
+                about = {"path": "/x", "index": 0, "offset": offset, "length": 5000, "file_length": len(data), "ranges": True}
+                yield wire.INPUT, wire.pack_json(about)
+                while said[-1][0] == wire.ASK:
+                    start, length = struct.unpack("<QQ", said[-1][1])
+                    asked.append(data[start : start + length])
+                    for at in range(start, start + length, 3000):
+                        yield wire.FILE, wire.pack_u64(at) + data[at : min(at + 3000, start + length)]
+                yield wire.END, b""
+
+            session = child.Session(sizes, lambda kind, *parts: said.append((kind, b"".join(parts))))
+            with mock.patch("sys.stderr", io.StringIO()):
+                session.serve(parent())
+            self.assertEqual(asked, [data[:4], *expected])
+            if expected:
+                self.assertRegex(failure(said)["message"], "neither Parquet|pyarrow")
+            else:
+                self.assertEqual([kind for kind, _ in said], [wire.ASK, wire.ENOUGH, wire.DONE])
+
     def test_bytes_that_are_no_utf8_come_out_as_they_came_in(self):
         job = counting()
         said = talk(job, begin("map"), INPUT, lines(b"a\xff\xfe \xed\xa0\x80\n"), END)

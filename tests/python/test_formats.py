@@ -9,7 +9,7 @@ import unittest
 from decimal import Decimal
 
 import stand_in  # noqa: F401
-from millrace import formats
+from millrace import formats, tables
 
 try:
     import pyarrow
@@ -117,6 +117,70 @@ class Formats(unittest.TestCase):
             self.assertEqual([row for batch in formats.tables(data, name) for row in batch.to_pylist()], [{"a": 1}, {"a": 2}])
         with self.assertRaisesRegex(ValueError, "neither Parquet"):
             formats.tables(b"?", "x")
+
+
+@unittest.skipIf(pyarrow is None, "pyarrow is not here")
+class RowGroups(unittest.TestCase):
+    """A Parquet file that is read by splits."""
+
+    def setUp(self):
+        import pyarrow.parquet
+
+        out = io.BytesIO()
+        self.rows = [{"n": n, "text": f"t{n * 7919 % 1000}"} for n in range(20_000)]
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(self.rows), out, row_group_size=1000)
+        self.data = out.getvalue()
+
+    def split(self, data, offset, length):
+        def ask(at, size):
+            self.assertTrue(0 <= at and 0 < size and at + size <= len(data), "a range lies within the file")
+            self.read += size
+            return data[at : at + size]
+
+        return [row for batch in tables.of_split(ask, "/t.parquet", offset, length, len(data)) for row in batch.to_pylist()]
+
+    def test_each_row_group_is_read_by_one_split_wherever_the_file_is_cut(self):
+        source = random.Random(4)
+        for pieces in (1, 2, 3, 7, 40, 500):
+            cuts = sorted({0, len(self.data), *(source.randrange(len(self.data)) for _ in range(pieces - 1))})
+            self.read = 0
+            found = [self.split(self.data, begin, end - begin) for begin, end in zip(cuts, cuts[1:])]
+            self.assertEqual([row for rows in found for row in rows], self.rows)
+            if pieces == 7:
+                self.assertGreater(sum(map(bool, found)), 3, "several maps have a share")
+
+    def test_a_split_reads_its_row_groups_and_the_footer(self):
+        self.read = 0
+        self.assertEqual(self.split(self.data, 4, 1), self.rows[:1000])
+        footer = int.from_bytes(self.data[-8:-4], "little")
+        self.assertLess(self.read, len(self.data) // 10 + max(footer, 1 << 16) + (1 << 16))
+
+    def test_what_is_damaged_or_replaced_is_refused(self):
+        self.read = 0
+        other = self.data[: len(self.data) // 2]
+        for data in (other, other + b"x" * (len(self.data) - len(other)), b"PAR1", b"PAR1" * 5, self.data[:-1]):
+            with self.assertRaisesRegex(ValueError, "/t.parquet begins as Parquet, and its footer cannot be read.*replaced"):
+                self.split(data, 0, 100)
+
+        class Column:
+            file_path, dictionary_page_offset, data_page_offset = "", None, 10**9
+
+        class Group:
+            num_columns = 1
+
+            def column(self, number):
+                return Column
+
+        for path, at, what in [("", 10**9, "at byte 1000000000 of 50"), ("", -5, "at byte -5"), ("", 0, "at byte 0"), ("/etc/x", 4, "in the file /etc/x")]:
+            Column.file_path, Column.data_page_offset = path, at
+            with self.assertRaisesRegex(ValueError, what):
+                tables._begin(Group(), "/t.parquet", 50)
+
+    def test_other_files_are_read_whole_by_the_first_split(self):
+        self.read = 0
+        self.assertEqual(self.split(b"a\n1\n2\n", 3, 3), [])
+        with self.assertRaisesRegex(ValueError, "neither Parquet"):
+            self.split(b"a\n1\n2\n", 0, 3)
 
 
 if __name__ == "__main__":

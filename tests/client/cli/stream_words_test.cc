@@ -62,6 +62,8 @@ TEST(StreamWordsTest, ClassesHaveTheirLikes) {
   EXPECT_EQ(
       Translated({.mapper = "m", .input_format = "org.apache.hadoop.mapred.SequenceFileInputFormat"}).job->input_form,
       "records");
+  EXPECT_EQ(Translated({.mapper = "m", .input_format = "TextInputFormat,files,records"}).job->input_form,
+            "lines,files,records");
   const StreamWords parted{.mapper = "m",
                            .partitioner = "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner",
                            .parameters = {"mapred.text.key.partitioner.options=-k1,2",
@@ -77,6 +79,9 @@ TEST(StreamWordsTest, WhatMillraceDoesNotHaveIsRefusedWithWhatToDo) {
     return t.job.ok() ? "" : t.job.status().message();
   };
   EXPECT_NE(refusal({.mapper = "m", .input_format = "NLineInputFormat"}).find("it reads lines"), std::string::npos);
+  for (const char* formats : {"lines,x", "lines,", ",files"})
+    EXPECT_NE(refusal({.mapper = "m", .input_format = formats}).find("it reads lines"), std::string::npos) << formats;
+  EXPECT_NE(refusal({.mapper = "m", .input_format = "lines,tables"}).find("-io frames"), std::string::npos);
   EXPECT_NE(refusal({.mapper = "m", .output_format = "NullOutputFormat"}), "");
   EXPECT_NE(refusal({.mapper = "m", .partitioner = "my.Partitioner"}), "");
   EXPECT_NE(refusal({.mapper = "m", .partitioner = "KeyFieldBasedPartitioner"}).find("-k1,1"), std::string::npos);

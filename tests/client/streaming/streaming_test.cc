@@ -20,10 +20,10 @@ namespace {
 using Lines = std::vector<std::string>;
 
 TestedJob RunStream(const std::vector<TestInput>& inputs, std::vector<std::string> options, std::uint32_t reducers = 1,
-                    InputForm form = InputForm::kLines, std::uint64_t split = std::uint64_t{64} << 20) {
+                    const InputForms& forms = {InputForm::kLines}, std::uint64_t split = std::uint64_t{64} << 20) {
   const ProcessFacts facts{"/proc/self/exe", {}};
   FrameHost host;
-  return internal::RunTestedJob(BindStreaming(facts, form, host), inputs, {std::move(options), {}, reducers, split});
+  return internal::RunTestedJob(BindStreaming(facts, forms, host), inputs, {std::move(options), {}, reducers, split});
 }
 
 std::string RandomText(std::uint64_t seed, std::size_t lines) {
@@ -55,7 +55,7 @@ TEST(StreamingTest, CountsWordsByOtherPrograms) {
   for (const std::string& combiner : {std::string(), std::string(kSum)}) {
     const TestedJob job =
         RunStream({text}, {kSplitWords, std::string("stream.reducer=") + kSum, "stream.combiner=" + combiner}, 1,
-                  InputForm::kLines, 20'000);
+                  {InputForm::kLines}, 20'000);
     EXPECT_EQ(job.error, "");
     EXPECT_EQ(job.lines, expected);
     EXPECT_EQ(job.counters.at("millrace map_input_records"), 3000);
@@ -163,9 +163,9 @@ TEST(StreamingTest, EachFileHasAChildAndSoHasNoFile) {
 TEST(StreamingTest, WholeFilesAndBytesPassUnchanged) {
   std::string bytes;
   for (int i = 0; i < 300'000; ++i) bytes.push_back(static_cast<char>(i * 7 + i / 256));
-  EXPECT_EQ(RunStream({bytes}, {"stream.mapper=cksum"}, 0, InputForm::kFiles).counters.at("millrace map_input_records"),
-            1);
-  const TestedJob sum = RunStream({bytes}, {"stream.mapper=wc -c"}, 0, InputForm::kFiles, 1000);
+  EXPECT_EQ(
+      RunStream({bytes}, {"stream.mapper=cksum"}, 0, {InputForm::kFiles}).counters.at("millrace map_input_records"), 1);
+  const TestedJob sum = RunStream({bytes}, {"stream.mapper=wc -c"}, 0, {InputForm::kFiles}, 1000);
   EXPECT_EQ(sum.lines, Lines{"300000"});
   const std::string copy = "python3 -c 'import sys, shutil; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)'";
   for (const char* io : {"stream.io=rawbytes", "stream.io=typedbytes"}) {
@@ -291,7 +291,7 @@ TEST(FramesTest, AChildLivesForManyAttempts) {
   const std::string text = RandomText(3, 2000);
   Lines expected;
   for (const auto& [word, count] : CountWords(text)) expected.push_back(word + "\t" + std::to_string(count));
-  TestedJob job = RunStream({text}, {kFrameChild, "stream.io=frames"}, 2, InputForm::kLines, 5'000);
+  TestedJob job = RunStream({text}, {kFrameChild, "stream.io=frames"}, 2, {InputForm::kLines}, 5'000);
   EXPECT_EQ(job.error, "");
   std::sort(job.lines.begin(), job.lines.end());
   EXPECT_EQ(job.lines, expected);
@@ -371,6 +371,89 @@ TEST(FramesTest, WhatGoesWrongIsTold) {
   for (const char* child :
        {"stream.mapper=true", "stream.mapper=exit 5", "stream.mapper=echo hello >&3", "stream.mapper=/no/such"})
     EXPECT_NE(RunStream({"a\n"}, {child, "stream.io=frames"}).error, "") << child;
+}
+
+// A child that asks for the first byte of each line whose number is in its split, the line being of ten bytes, and for
+// the last two bytes of the file; of a file that it gets whole, it sends the length.
+constexpr const char* kAskingChild = R"(stream.mapper=python3 -c '
+import json, os, socket, struct
+s = socket.socket(fileno=int(os.environ["MILLRACE_CHANNEL"]))
+f = s.makefile("rb")
+def send(kind, payload=b""): s.sendall(struct.pack("<I", len(payload)) + kind + payload)
+def take():
+    head = f.read(5)
+    if len(head) < 5: os._exit(0)
+    size, kind = struct.unpack("<Ic", head)
+    return kind, f.read(size)
+def ask(at, size):
+    send(b"G", struct.pack("<QQ", at, size))
+    got = b""
+    while len(got) < size:
+        kind, p = take()
+        assert kind == b"F" and struct.unpack_from("<Q", p) == (at + len(got),), kind
+        got += p[8:]
+    return got
+def say(text): send(b"W", b"\0" + text + b"\n")
+send(b"H", json.dumps({"version": 1}).encode())
+whole = None
+while True:
+    kind, p = take()
+    if kind == b"F": whole += len(p) - 8
+    if kind == b"L": say(b"lines " + p[8:].split()[0])
+    if kind in b"IE" and whole is not None: say(b"whole %d" % whole)
+    if kind in b"IE": whole = None
+    if kind == b"E": send(b"D")
+    if kind == b"I":
+        about = json.loads(p)
+        wanted = os.environ["WANTED"]
+        if "ranges" not in about: continue
+        if not about["ranges"]: whole = 0
+        elif wanted == "lines":
+            end = about["offset"] + about["length"]
+            for at in range((about["offset"] + 9) // 10 * 10, end, 10): say(ask(at, 1) + b" of %d" % about["index"])
+            say(b"end " + ask(about["file_length"] - 2, 2))
+            send(b"N")
+        elif wanted == "too much": ask(about["file_length"] - 1, 2)
+        elif wanted == "overflow": ask(5, 2**64 - 1)
+        elif wanted == "short": send(b"G", b"xyz"); take()
+        elif wanted == "late": send(b"N"); send(b"G", struct.pack("<QQ", 0, 1))
+        elif wanted == "done": send(b"D"); take()
+        elif wanted == "end": os._exit(4)
+')";
+
+TestedJob Asking(const std::vector<TestInput>& inputs, const std::string& wanted, const InputForms& forms,
+                 std::uint64_t split = std::uint64_t{64} << 20) {
+  return RunStream(inputs, {kAskingChild, "stream.io=frames", "stream.environment=WANTED=" + wanted}, 0, forms, split);
+}
+
+TEST(FramesTest, AChildAsksForPartsOfAFile) {
+  std::string text, expected;
+  for (int i = 0; i < 100; ++i) text += std::string(1, static_cast<char>('a' + i % 26)) + "xxxxxxx\n\n";
+  text.back() = '!';
+  TestedJob job = Asking({text}, "lines", {InputForm::kTables}, 137);
+  ASSERT_EQ(job.error, "");
+  std::map<std::string, int> counts;
+  for (const std::string& line : job.lines) ++counts[line];
+  EXPECT_EQ(counts["end "], 8);
+  EXPECT_EQ(counts["!"], 8) << "each of the maps has read what is beyond its split";
+  for (char letter = 'a'; letter <= 'z'; ++letter)
+    EXPECT_EQ(counts[std::string(1, letter) + " of 0"], letter <= 'v' ? 4 : 3) << letter;
+  EXPECT_EQ(job.counters.at("millrace map_input_records"), 8);
+}
+
+TEST(FramesTest, WhatAChildMayNotAskForFailsTheAttempt) {
+  const auto error = [](const char* wanted) { return Asking({"0123456789"}, wanted, {InputForm::kTables}).error; };
+  for (const char* wanted : {"too much", "overflow"})
+    EXPECT_NE(error(wanted).find("which has 10"), std::string::npos) << wanted << ": " << error(wanted);
+  EXPECT_NE(error("short").find("not two numbers"), std::string::npos) << error("short");
+  EXPECT_NE(error("late").find("when none was to be asked for"), std::string::npos) << error("late");
+  EXPECT_NE(error("done").find("before it had said so of its input"), std::string::npos) << error("done");
+  EXPECT_NE(error("end").find("status 4"), std::string::npos) << error("end");
+}
+
+TEST(StreamingTest, TablesAreForChildrenThatAsk) {
+  const TestedJob job = RunStream({"a\n"}, {"stream.mapper=wc"}, 0, {InputForm::kTables});
+  EXPECT_NE(job.error.find("stream.io=frames"), std::string::npos) << job.error;
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Callable, Optional
 
-from . import context, formats, keys, values, wire
+from . import context, formats, keys, tables, values, wire
 from .emit import Combining, Output, Shuffle, converter, producer
 from .errors import FAILURE_MARK
 from .jobs import File, Function, Job, Mapper, key_type
@@ -174,8 +174,12 @@ class Attempt:
             elif kind == wire.RECORDS:
                 self._map_records(mapper, function, payload, sink)
             elif kind == wire.INPUT:
-                mapper, function = self._begin_input(json.loads(payload), functions)
-                pieces = [] if mapper.reads.unit in ("files", "tables") else None
+                about = json.loads(payload)
+                mapper, function = self._begin_input(about, functions)
+                if about.get("ranges"):
+                    self._asked_tables(function, about, messages, sink)
+                elif mapper.reads.unit in ("files", "tables"):
+                    pieces = []
             elif kind == wire.END:
                 break
             else:
@@ -249,9 +253,32 @@ class Attempt:
             sink.add(function(File(this.path, data)))
             self._count(1)
             return
-        for table in formats.tables(data, this.path):
+        self._tables(function, formats.tables(data, this.path), sink)
+
+    def _tables(self, function: Function, found: Iterable[Any], sink: Any) -> None:
+        for table in found:
             sink.add(function(table))
             self._count(table.num_rows)
+
+    def _asked_tables(self, function: Function, about: dict[str, Any], messages: Iterator[wire.Message], sink: Any) -> None:
+        """Maps the tables of a split, reading no more of its file than they need."""
+
+        def ask(offset: int, length: int) -> bytes:
+            self._send(wire.ASK, wire.pack_u64(offset), wire.pack_u64(length))
+            pieces, left = [], length
+            while left > 0:
+                kind, payload = next(messages)
+                if kind != wire.FILE:
+                    raise ValueError(f"a message of the kind {kind!r} came in place of a range of {self._task.path}")
+                pieces.append(payload[8:])
+                left -= len(payload) - 8
+            sink.took(length)
+            return b"".join(pieces)
+
+        self.place.find = lambda: (None, about["offset"])
+        found = tables.of_split(ask, self._task.path, about["offset"], about["length"], about["file_length"])
+        self._tables(function, found, sink)
+        self._send(wire.ENOUGH)
 
     # Combine and reduce --------------------------------------------------------------------------------------------
     def _combine(self, messages: Iterator[wire.Message], sink: Any) -> None:
