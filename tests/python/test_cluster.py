@@ -3,9 +3,11 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -16,7 +18,7 @@ sys.path.append(os.path.join(stand_in.ROOT, "tests", "cluster"))
 import test_examples  # noqa: E402
 import ways  # noqa: E402
 import wordcount  # noqa: E402
-from cluster import Cluster, words  # noqa: E402
+from cluster import LIMIT_SECONDS, Cluster, words  # noqa: E402
 from millrace import fs, program, result  # noqa: E402
 from secure_cluster import SecureCluster  # noqa: E402
 from test_fs import FilesOfTheCluster  # noqa: E402
@@ -82,6 +84,20 @@ class Files(OnACluster, FilesOfTheCluster):
 
 
 class Jobs(OnACluster):
+    @classmethod
+    def make_cluster(cls):
+        """Its workers find a python3 of the version 3.7, which is none; jobs run with this Python."""
+        cls.pythons = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.pythons.cleanup)
+        os.chmod(cls.pythons.name, 0o755)
+        Path(cls.pythons.name, "python3.7").write_text("#!/bin/sh\nexit 1\n")
+        Path(cls.pythons.name, "python3.7").chmod(0o755)
+        Path(cls.pythons.name, "python3").symlink_to("python3.7")
+        patch = unittest.mock.patch.dict(os.environ, {"PATH": cls.pythons.name + os.pathsep + os.environ["PATH"]})
+        patch.start()
+        cls.addClassCleanup(patch.stop)
+        return super().make_cluster()
+
     def put(self, name, data):
         with fs.put(f"{self.base}/{name}") as stream:
             stream.write(data)
@@ -175,6 +191,50 @@ class Jobs(OnACluster):
         path = self.put("in", b"".join(b"key%02d %050d\n" % (n % 7, n) for n in range(200)))
         found = wide.run(path, f"{self.base}/out", reducers=2, python=sys.executable)
         self.assertEqual(sorted(found), sorted((f"key{k:02}", str(len(range(k, 200, 7)) * 300 * 20 * 56)) for k in range(7)))
+
+
+    def test_row_groups_of_one_file_are_read_by_several_maps_beside_text(self):
+        """A join of Parquet, cut at its blocks, with text: each row comes once, and the maps of the text have another form."""
+        if not _has("pyarrow"):
+            self.skipTest("pyarrow is not here")
+        import pyarrow
+        import pyarrow.parquet
+
+        source = random.Random(5)
+        sales = [(n, f"{source.getrandbits(600):x}") for n in range(20_000)]
+        with tempfile.TemporaryDirectory() as place:
+            file = os.path.join(place, "sales.parquet")
+            table = pyarrow.table({"item": [n % 100 for n, _ in sales], "note": [note for _, note in sales]})
+            pyarrow.parquet.write_table(table, file, row_group_size=500, compression="none")
+            program.run(["fs", "put", "--block-size", "1M", file, f"{self.base}/sales.parquet"])
+            blocks = len(fs.stat(f"{self.base}/sales.parquet")["blocks"])
+            self.assertGreaterEqual(blocks, 3)
+            Path(place, "mixed_sales.py").write_text(
+                "import millrace\nimport pyarrow as pa\n"
+                "def sold(batch: pa.RecordBatch):\n    millrace.counter('mixed', millrace.task().attempt).add(batch.num_rows)\n"
+                "    for item, note in zip(batch['item'].to_pylist(), batch['note'].to_pylist()):\n        yield (item, 1), note\n"
+                "def names(line: str):\n    item, name = line.split()\n    yield (int(item), 0), name\n"
+                "@millrace.job(inputs=[sold, names], group=1)\ndef mixed(item, records):\n"
+                "    [(_, name), *notes] = records\n    yield name, len(notes), sum(int(note, 16) for _, note in notes)\n"
+            )
+            with unittest.mock.patch.object(sys, "path", [*sys.path, place]):
+                import mixed_sales
+            names = self.put("names", b"".join(b"%d name%d\n" % (n, n) for n in range(100)))
+            done = mixed_sales.mixed.run([f"{self.base}/sales.parquet", names], f"{self.base}/out", reducers=2, python=sys.executable)
+        expected = [(f"name{item}", "200", str(sum(int(note, 16) for n, note in sales if n % 100 == item))) for item in range(100)]
+        self.assertEqual(sorted(done), sorted(expected))
+        shares = {name: value for (group, name), value in done.counters().items() if group == "mixed"}
+        self.assertEqual((sum(shares.values()), len(shares) > 1), (20_000, True), shares)
+
+    def test_nodes_say_their_python_and_a_job_that_none_can_run_is_refused(self):
+        said, end = {None}, time.monotonic() + LIMIT_SECONDS
+        while None in said and time.monotonic() < end:  # it comes with a heartbeat
+            said = {node["python"] for node in program.run_json(["node", "list", "--json"])}
+        self.assertEqual(said, {os.path.join(self.pythons.name, "python3.7")})
+        path = self.put("in", b"x\n")
+        with self.assertRaisesRegex(millrace.UsageError, r"2 of 2 nodes \(1, 2\) have Python 3.7, and the job wordcount needs 3.9 or later"):
+            wordcount.wordcount.run(path, f"{self.base}/out")
+        self.assertFalse(fs.exists(f"{self.base}/out"))
 
 
 class ConfinedWithTls(OnACluster):

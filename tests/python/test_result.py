@@ -7,12 +7,13 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
+import warnings
 import zipfile
 from pathlib import Path
 
 import stand_in
 import wordcount
-from millrace import program, result
+from millrace import interpreters, program, result
 
 import millrace
 
@@ -106,14 +107,76 @@ class Submitting(WithFake):
 
     def test_what_cannot_run_is_refused_before_anything_is_sent(self):
         def lines(line: str): ...
-        def records(key, value): ...
 
         for call, what in [(lambda: wordcount.wordcount.submit("/in", "/out", options={"x": 1}), "no option"),
-                           (lambda: millrace.job(inputs=[lines, lines]).submit("/in", "/out"), "2 maps"),
-                           (lambda: millrace.job(inputs=[lines, records]).submit(["/in", "/in"], "/out"), "lines and records")]:
+                           (lambda: millrace.job(inputs=[lines, lines]).submit("/in", "/out"), "2 maps")]:
             with self.assertRaisesRegex(millrace.UsageError, what):
                 call()
         self.assertFalse(os.path.exists(self.log))
+
+    def test_each_input_has_a_form_and_a_map_of_its_own(self):
+        self.put("/prices/p.csv", "item,price\ntea,3\npen,2\n")
+        self.put("/orders", "ann tea\nbob pen\nann pen\n")
+        Path(self.place, "mixed.py").write_text(
+            "import millrace\n"
+            "def prices(file: millrace.File):\n    for row in file.data.decode().splitlines()[1:]:\n"
+            "        item, price = row.split(',')\n        yield (item, 0), price\n"
+            "def orders(line: str):\n    user, item = line.split()\n    yield (item, 1), user\n"
+            "@millrace.job(inputs=[prices, orders], group=1)\ndef mixed(item, records):\n    price = None\n"
+            "    for (_, is_order), text in records:\n        if is_order:\n            yield text, item, price\n"
+            "        else:\n            price = text\n"
+        )
+        with unittest.mock.patch.object(sys, "path", [*sys.path, self.place]):
+            import mixed
+        self.addCleanup(sys.modules.pop, "mixed")
+        expected = [("ann", "pen", "2"), ("ann", "tea", "3"), ("bob", "pen", "2")]
+        self.assertEqual(sorted(mixed.mixed.submit(["/prices", "/orders"], "/out").wait()), expected)
+        [words] = [call for call in self.calls() if call[0] == "stream"]
+        self.assertEqual(words[words.index("-inputformat") + 1], "files,lines")
+        ran = mixed.mixed.test({"p.csv": "item,price\ntea,3\npen,2\n"}, ["ann tea", "bob pen", "ann pen"])
+        self.assertEqual(sorted(ran), expected)
+
+    def test_a_python_that_no_node_has_is_refused_before_anything_is_sent(self):
+        self.put("/in", "x\n")
+
+        def nodes(*pythons):
+            return json.dumps([{"node": number, "state": "alive", "python": python} for number, python in enumerate(pythons, 1)])
+
+        def submitted(*pythons, job=wordcount.wordcount, **how):
+            Path(self.log).write_text("")
+            with unittest.mock.patch.dict(os.environ, {"FAKE_NODES": nodes(*pythons)}), warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                output = f"/out{len(os.listdir(self.place))}"
+                Path(self.place, output[1:]).touch()
+                try:
+                    job.submit("/in", output, **how)
+                except millrace.UsageError as error:
+                    self.assertEqual([call[0] for call in self.calls()], ["node"], "nothing was sent")
+                    return str(error)
+            return "".join(str(each.message) for each in told)
+
+        self.assertEqual(submitted("/usr/bin/python3.9", "/usr/bin/python3.13"), "", "source runs on both")
+        old = submitted("/usr/bin/python3.8", "/opt/python3.7")
+        self.assertIn("1 of 2 nodes (2) has Python 3.7 and 1 of 2 nodes (1) has Python 3.8, and the job wordcount needs 3.9 or later", old)
+        self.assertIn("Tasks fail there", submitted("/usr/bin/python3.8", "/usr/bin/python3.10"))
+        self.assertIn("1 of 2 nodes (1) has Python 3.8", submitted("/usr/bin/python3.8", None), "what is not known may fit")
+        self.assertEqual(submitted("/usr/bin/python3.8", python=sys.executable), "", "of another command nothing is known")
+        with unittest.mock.patch.object(interpreters, "needs", lambda by, environment: ((3, 99), f"{by} {environment}")):
+            said = submitted("/usr/bin/python3.11", "/usr/bin/python3.11")
+            self.assertIn("2 of 2 nodes (1, 2) have Python 3.11, and the job wordcount needs 3.99, because source False", said)
+            self.assertEqual(submitted("/opt/python3.99"), "")
+
+    def test_what_a_job_needs_is_this_python_if_it_is_pickled_or_has_packages(self):
+        self.assertIsNone(interpreters.needs("source", False))
+        for by, environment, why in [("cloudpickle", False, "put it into a file"), ("cloudpickle", True, "put it into a file"), ("source", True, "requirements=")]:
+            version, reason = interpreters.needs(by, environment)
+            self.assertEqual(version, sys.version_info[:2])
+            self.assertIn(why, reason)
+        for said, version in [("/usr/bin/python3.11", (3, 11)), ("python3.9", (3, 9)), (None, None), ("/usr/bin/python3", None), ("", None), (7, None), ("/python3.1111", None), ("/python3.x", None)]:
+            self.assertEqual(interpreters.version_of(said), version, said)
+        gone = [{"node": 1, "state": "lost", "python": "/python3.2"}, {"node": 2, "state": "alive", "python": "/python3.11"}]
+        self.assertEqual(interpreters.verdict("x", None, gone), (False, ""), "a node that is lost counts for nothing")
+        self.assertEqual(interpreters.verdict("x", ((3, 9), "y"), []), (False, ""))
 
     def test_the_program_is_found_or_its_lack_is_said(self):
         self.assertEqual(program.find(), self.program)

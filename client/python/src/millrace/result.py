@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Optional, Union
 
-from . import bundle, environment, formats, fs, program
+from . import bundle, environment, formats, fs, interpreters, program
 from .errors import CommandFailed, JobFailed, UsageError, failure_in, job_failed
 from .jobs import Job
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-_FORMS = {"lines": "lines", "records": "records", "files": "files", "tables": "files"}
+_FORMS = {"lines": "lines", "records": "records", "files": "files", "tables": "tables"}
 _ENDED = ("succeeded", "failed", "killed", "lost")
-_POLL_SECONDS = 1.0
+_FIRST_POLL_SECONDS, _POLL_SECONDS = 0.1, 1.0  # between looks at a job: more and more, since most short jobs end soon
 
 
 def submit(
@@ -57,7 +57,7 @@ def submit(
     settings   options of the engine, as for `millrace run -D`: {"task.memory_limit": "2GiB"}
     files, archives, env   more of what the job has
     requirements   a requirements.txt; its packages are installed once, on this machine, and go with the job
-    python     the command of Python on the workers
+    python     the command of Python on the workers. Of python3 they say the version, and a job that none can run is refused
     after      jobs that have to succeed first
     The others are those of `millrace run`. Raises UsageError before anything is sent, CommandFailed if the cluster refuses the job.
     """
@@ -66,7 +66,7 @@ def submit(
         more += [flag, value] if value else []
     first = ",".join(str(each.number if isinstance(each, Result) else each) for each in after)
     more += ["--after", first] if first else []
-    with _words(job, inputs, output, reducers, options, settings, files, archives, env, requirements, python, name) as words:
+    with _words(job, inputs, output, reducers, options, settings, files, archives, env, requirements, python, name, True) as words:
         said = program.run(["stream", *words, *more])
     return Result(int(json.loads(said)["job"]), DfsOutput(output), job)
 
@@ -92,7 +92,7 @@ def local(
     `inputs` are local files and directories, `output` is a directory that does not exist yet; the rest is as for `submit`. Tasks run
     with this Python. Raises JobFailed.
     """
-    with _words(job, inputs, output, reducers, options, settings, files, archives, env, requirements, python, "") as words:
+    with _words(job, inputs, output, reducers, options, settings, files, archives, env, requirements, python, "", False) as words:
         command = ["local", "--workers", str(workers), "stream", *words, "--json"]
         with (
             tempfile.TemporaryFile() as said,
@@ -132,6 +132,7 @@ def _words(
     requirements: str,
     python: str,
     name: str,
+    on_cluster: bool,
 ) -> Iterator[list[str]]:
     """Gives the words of `millrace stream` for a job; the files that they name exist within the context."""
     if bundle.is_task():
@@ -140,16 +141,18 @@ def _words(
     paths = [inputs] if isinstance(inputs, str) else [str(path) for path in inputs]
     if len(job.mappers) > 1 and len(paths) != len(job.mappers):
         raise UsageError(f"the job {job.name} has {len(job.mappers)} maps, so it takes as many inputs, and not {len(paths)}")
-    forms = {_FORMS[mapper.reads.unit] for mapper in job.mappers}
-    if len(forms) > 1:
-        raise UsageError(f"the maps of the job {job.name} read {' and '.join(sorted(forms))}: on a cluster all of them read one of these")
+    forms = [_FORMS[mapper.reads.unit] for mapper in job.mappers]
     chosen = job.set_options(options)
     all_files, all_archives = [*job.files, *files], [*job.archives, *archives]
     with tempfile.TemporaryDirectory(prefix="millrace-job-") as place:
         zipped = os.path.join(place, bundle.NAME)
-        Path(zipped).write_bytes(bundle.build(job, all_files, all_archives, bool(requirements)).data)
+        made = bundle.build(job, all_files, all_archives, bool(requirements))
+        Path(zipped).write_bytes(made.data)
+        if on_cluster:
+            interpreters.check(job.name, made.by, bool(requirements), python)
+        form = forms[0] if len(set(forms)) == 1 else ",".join(forms)
         command = f"{shlex.quote(python)} {bundle.NAME}"
-        words = ["-io", "frames", "-mapper", command, "-inputformat", forms.pop(), "-output", output, "-name", name or job.name]
+        words = ["-io", "frames", "-mapper", command, "-inputformat", form, "-output", output, "-name", name or job.name]
         for path in paths:
             words += ["-input", path]
         if job.reducer is not None:
@@ -167,6 +170,13 @@ def _words(
         for key, value in {**{key: _option_text(value) for key, value in chosen.items()}, **(settings or {})}.items():
             words += ["-D", f"{key}={value}"]
         yield words
+
+
+def _pauses() -> Iterator[float]:
+    pause = _FIRST_POLL_SECONDS
+    while True:
+        yield pause
+        pause = min(pause * 1.5, _POLL_SECONDS)
 
 
 def _option_text(value: Any) -> str:
@@ -260,10 +270,12 @@ class Result:
     def wait(self, timeout: Optional[float] = None) -> Result:
         """Waits for the end of the job and returns this. Raises JobFailed if it did not succeed, TimeoutError after `timeout` s."""
         until = None if timeout is None else time.monotonic() + timeout
+        pauses = _pauses()
         while self.state not in _ENDED:
             if until is not None and time.monotonic() >= until:
                 raise TimeoutError(f"job {self.number} is {self.state} after {timeout} s")
-            time.sleep(_POLL_SECONDS if until is None else max(0.0, min(_POLL_SECONDS, until - time.monotonic())))
+            pause = next(pauses)
+            time.sleep(pause if until is None else max(0.0, min(pause, until - time.monotonic())))
         return self._check()
 
     def watch(self) -> Result:
@@ -271,13 +283,14 @@ class Result:
         display = _notebook_display()
         handle = display(self, display_id=True) if display else None
         line = handle is None and sys.stderr.isatty()
+        pauses = _pauses()
         while self.state not in _ENDED:
             if handle is not None:
                 handle.update(self)
             elif line:
                 maps, reduces = self.progress()
                 sys.stderr.write(f"\rjob {self.number} {self._state['state']}: maps {maps:4.0%}, reduces {reduces:4.0%} ")
-            time.sleep(_POLL_SECONDS)
+            time.sleep(next(pauses))
         if handle is not None:
             handle.update(self)
         elif line:
