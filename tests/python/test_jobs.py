@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs: how they are put together, what Job.test takes and gives, and what is refused with which advice."""
 
+import bz2
 import gzip
 import os
 import tempfile
@@ -101,8 +102,10 @@ class Tests(unittest.TestCase):
             Path(place, "a.txt.gz").write_bytes(gzip.compress(b"a a\n"))
             Path(place, "_SUCCESS").write_text("no\n")
             expected = [("a", 2), ("b", 1)]
-            for given in (["a a", "b\n"], [b"a a", "b"], "a a\nb", b"a a\nb\n", {"x": "a a\n", "y": b"b"}, Path(place)):
+            for given in (["a a", "b\n"], [b"a a", "b"], "a a\nb", b"a a\nb\n", {"x": "a a\n", "y": b"b"}, Path(place), {"a.gz": gzip.compress(b"a a\n"), "x": bz2.compress(b"b")}):
                 self.assertEqual(wordcount.test(given), expected, given)
+        with self.assertRaisesRegex(millrace.UsageError, "zstd"):
+            wordcount.test({"x": b"\x28\xb5\x2f\xfd..."})
         for wrong in ([1], ["a\nb"]):
             with self.assertRaises(millrace.UsageError):
                 wordcount.test(wrong)
