@@ -60,8 +60,10 @@ def verdict(job: str, wanted: Optional[tuple[Version, str]], nodes: Iterable[Map
     if not misfits:
         return False, ""
     count = sum(map(len, misfits.values()))
-    have = " and ".join(f"{len(numbers)} of {len(versions)} nodes ({_some(numbers)}) {'has' if len(numbers) == 1 else 'have'} Python {_text(version)}"
-                        for version, numbers in sorted(misfits.items()))  # fmt: skip
+    have = " and ".join(
+        f"{len(numbers)} of {len(versions)} nodes ({_some(numbers)}) {'has' if len(numbers) == 1 else 'have'} Python {_text(version)}"
+        for version, numbers in sorted(misfits.items())
+    )
     needed = f"needs {_text(wanted[0])}, because {wanted[1]}" if wanted else "needs 3.9 or later"
     advice = f"{have}, and the job {job} {needed}; or name a command of the workers that is such a Python with python="
     if count == len(versions):

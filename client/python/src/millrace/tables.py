@@ -66,8 +66,9 @@ def of_split(ask: Ask, name: str, offset: int, length: int, size: int) -> Iterab
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{name} begins as Parquet, and its footer cannot be read ({error}): it is damaged, or was replaced "
                          "after the job was submitted") from None  # fmt: skip
-    ours = [number for number in range(file.num_row_groups) if offset <= _begin(file.metadata.row_group(number), name, size) < offset + length]
-    return file.iter_batches(row_groups=ours) if ours else ()  # type: ignore[no-any-return]
+    begins = [_begin(file.metadata.row_group(number), name, size) for number in range(file.num_row_groups)]
+    ours = [number for number, begin in enumerate(begins) if offset <= begin < offset + length]
+    return file.iter_batches(row_groups=ours) if ours else ()
 
 
 def _begin(group: Any, name: str, size: int) -> int:
@@ -75,7 +76,7 @@ def _begin(group: Any, name: str, size: int) -> int:
     if group.num_columns == 0:
         return 0
     first = group.column(0)
-    pages = [at for at in (first.dictionary_page_offset, first.data_page_offset) if at]
+    pages: list[int] = [at for at in (first.dictionary_page_offset, first.data_page_offset) if at]
     if first.file_path or not pages or not 4 <= min(pages) < size:
         where = f"in the file {first.file_path}" if first.file_path else f"at byte {min(pages, default=0)} of {size}"
         raise ValueError(f"{name} has a row group {where}: it is damaged, or of a kind of Parquet that is not read here")

@@ -9,14 +9,15 @@ byte) and its payload; integers are little-endian.
             L lines: u64 offset, text                Q the same, with the length of the key's group
             R records                                P the same, with the number of the reduce
             F bytes of a file: u64 offset, bytes     W bytes of an output file: u8 length of its name, name, bytes
-            E end of the attempt's input             G wants a range of the file: u64 offset, u64 length   N wants no more of it
+            E end of the attempt's input             G a range of the file is wanted: u64 offset, u64 length
+                                                     N no more of the file is wanted
                                                      C counters (JSON)   S status (text)   A records so far (u64)
                                                      X the attempt failed (JSON)           D the attempt is done
 
 Records are key length (u32), value length (u32), key, value, one after another. In R the key length 0xffffffff means the
 key of the record before. If an I has "ranges": true, the child asks for what it needs of the file by G, each of which is
-answered by F messages that are the whole range, and ends with N. A parent never blocks on writing without reading, so a child may read a message, compute, and
-write its answers with blocking calls.
+answered by F messages that together are the range, and ends with N. A parent never blocks on writing without reading, so a
+child may read a message, compute, and write its answers with blocking calls.
 """
 
 from __future__ import annotations
