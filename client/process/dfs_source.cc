@@ -119,6 +119,7 @@ Status DfsSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::string* 
   }
   if (offset == end) return Status::Ok();
   MILLRACE_ASSIGN(dfs::FileReader * reader, Reader());
+  MILLRACE_TRY(CheckVersion(*reader));
   const std::uint64_t local = reader->bytes_local(), remote = reader->bytes_remote();
   MILLRACE_TRY(reader->ReadAt(offset, end - offset, out));
   CountReader(local, remote);
@@ -165,6 +166,20 @@ Result<dfs::FileReader*> DfsSource::Reader() {
     reader_ = client->OpenKnown(std::move(info), {});
   }
   return reader_.get();
+}
+
+Status DfsSource::CheckVersion(dfs::FileReader& reader) {
+  if (same_version_ || blocks_.empty()) return Status::Ok();
+  MILLRACE_ASSIGN(const std::vector<dfs::LocatedBlock> now, reader.Blocks());
+  const auto still_there = [&now](const dfs::LocatedBlock& block) {
+    const auto is_it = [&block](const dfs::LocatedBlock& other) {
+      return other.id == block.id && other.offset == block.offset;
+    };
+    return std::ranges::any_of(now, is_it);
+  };
+  same_version_ = std::ranges::all_of(blocks_, still_there);
+  return same_version_ ? Status::Ok()
+                       : Invalid(Quote(path_) + " was replaced after the job was submitted; submit the job again");
 }
 
 void DfsSource::CountReader(std::uint64_t local_before, std::uint64_t remote_before) {

@@ -29,6 +29,8 @@ class DfsSource final : public ByteSource {
 
   // Exceptions of `sink` pass through.
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
+  // Returns kInvalid if bytes outside of the split's blocks are asked for, and the file at the path is not the one that
+  // was cut into splits any more: the parts of two files would not fit each other.
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
 
  private:
@@ -43,6 +45,8 @@ class DfsSource final : public ByteSource {
   // Returns the mapped bytes of the block, or null.
   [[nodiscard]] const std::string_view* Mapped(const dfs::LocatedBlock& block);
   [[nodiscard]] Result<dfs::FileReader*> Reader();
+  // Costs no call more than a read, which lists the file's blocks, too.
+  [[nodiscard]] Status CheckVersion(dfs::FileReader& reader);
   void CountReader(std::uint64_t local_before, std::uint64_t remote_before);
 
   Storage& storage_;
@@ -54,6 +58,7 @@ class DfsSource final : public ByteSource {
   Counter& remote_wait_;            // microseconds
   std::uint64_t mapped_block_ = 0;  // the block that was looked for last; 0: none
   bool is_mapped_ = false;
+  bool same_version_ = false;  // the blocks of the split were seen in the file at the path
   MappedFile mapping_;
   std::string_view mapped_bytes_;
   std::unique_ptr<dfs::FileReader> reader_;
