@@ -147,7 +147,8 @@ int Show(const cli::Invocation& invocation, const EndSignals& signals, View& vie
   const std::string address = serving.proxy ? "" : (*server)->NewAddress();
   console::Printer out(invocation.console);
   if (serving.proxy) {
-    out << "http://127.0.0.1:" << std::to_string((*server)->port()) << ", for the proxy of " << serving.proxy->origin << "\n";
+    out << "http://127.0.0.1:" << std::to_string((*server)->port()) << ", for the proxy of " << serving.proxy->origin
+        << "\n";
   } else {
     out << address << "\n";
   }

@@ -233,7 +233,8 @@ TEST(MembershipTest, WhatWorkersSayOfTheirPythonIsKnownAndBounded) {
   cluster.SetWorkerPython("/usr/bin/python3.11");
   cluster.Advance(5);
   EXPECT_EQ(known(), "/usr/bin/python3.11");
-  for (const std::string& wrong : {std::string("python3.11"), "/" + std::string(300, 'x'), std::string("/usr/\n3.11")}) {
+  for (const std::string& wrong :
+       {std::string("python3.11"), "/" + std::string(300, 'x'), std::string("/usr/\n3.11")}) {
     cluster.SetWorkerPython("/usr/bin/python3.13");
     cluster.Advance(5);
     EXPECT_EQ(known(), "/usr/bin/python3.13");
