@@ -106,7 +106,7 @@ class DescriptorTest(Inherited):
 # Commands that print something without a cluster.
 ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), ("run", "--help"), ("run", "grep", "--help"), ("completion", "bash"), ("completion", "zsh"), ("completion", "fish"),
          ("scheduler", "list"), ("scheduler", "list", "--json"), ("compare", "--help"), ("master", "--help"), ("worker", "--help"),
-         ("local", "--help"), ("sim", "--help"), ("ca", "--help"), ("access", "--help"), ("job", "--help"))
+         ("local", "--help"), ("export", "hadoop", "wordcount", "/books", "/counts"), ("sim", "--help"), ("ca", "--help"), ("access", "--help"), ("job", "--help"))
 # Those that ask one. JOB stands for a job that has ended, OUT for an output that is new each time. A command of the table below that
 # is neither here nor among the silent ones fails test_every_command_is_known.
 ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null", "/"), ("fs", "cat", "/in"), ("fs", "tail", "/in"), ("fs", "stat", "/in"), ("fs", "du", "/"), ("fs", "df"),
@@ -120,7 +120,7 @@ ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null",
 SILENT = {("fs", verb) for verb in ("put", "test", "touch", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance", "undelete")} | {
     ("job", "kill"), ("job", "priority"), ("job", "hold"), ("job", "release"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "maintenance"), ("node", "forget"), ("node", "unknown"),
     ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("access", "check"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("ca", "list"), ("master", "backup"),
-    ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",), ("ui",), ("stream",)}
+    ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",), ("ui",), ("stream",), ("export", "spark")}
 
 
 def commands():
