@@ -12,10 +12,11 @@ TEST(TaskInputsTest, ASplitIsCompletedFromRemoteBlocks) {
   TaskFiles files;
   const std::string file = "one two\nthree four\nfive\n";
   files.tree->MakeFile("/in/f", file);
-  files.remote[2] = file.substr(5, 8);  // "wo\nthree"
+  files.tree->entries["/in/f"].options.block_size = 5;  // so block 8 begins at byte 5
+  files.remote[8] = file.substr(5, 8);                  // "wo\nthree"
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
-  driver.LaunchMap(0, {{"/in/f", "f", file.size(), 5, 8, 2}}, driver.Path("m0"));
+  driver.LaunchMap(0, {{"/in/f", "f", file.size(), 5, 8, 8}}, driver.Path("m0"));
   TaskDriver::End end = driver.WaitForEnd();
   ASSERT_EQ(end.error, "");
   EXPECT_EQ(end.counters["millrace.map_input_records"], 1);
