@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-
 namespace millrace {
 namespace {
 
