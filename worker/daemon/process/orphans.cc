@@ -44,12 +44,20 @@ Status AdoptOrphans() {
 }
 
 std::vector<Orphan> ReapOrphans(const std::set<pid_t>& ours) {
-  std::vector<Orphan> orphans;
-  for (const pid_t child : Children()) {
-    if (ours.contains(child) || waitpid(child, nullptr, WNOHANG) == child) continue;
-    orphans.push_back({child, Fd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)))});
+  while (true) {
+    std::vector<Orphan> orphans;
+    bool reaped = false;
+    for (const pid_t child : Children()) {
+      if (ours.contains(child)) continue;
+      if (waitpid(child, nullptr, WNOHANG) == child) {
+        reaped = true;
+      } else {
+        orphans.push_back({child, Fd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)))});
+      }
+    }
+    // One that ended after the children were listed has left its own children to this process meanwhile.
+    if (!reaped) return orphans;
   }
-  return orphans;
 }
 
 std::size_t KillMarked(const std::vector<Orphan>& orphans, const std::string& mark) {
