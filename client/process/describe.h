@@ -17,11 +17,11 @@ namespace millrace {
 
 // Returns one line of JSON: {"millrace_job":1, "name", "split_by":"block"|"file"|"fixed"|"numbers", "record_bytes" (0
 // unless fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines", "decompresses", "text", "map_only",
-// "prepares", "pipeline", "not_in_lines" (why it cannot be
-// exported; empty if it can), "options":[{"name","type","default","range","help","required","engine"}]}. `arguments`
-// are name=value pairs, which are checked and applied to the fields that depend on them; the first argument may be
-// "--". If there are any arguments, the options must be fit to run the job. Returns kInvalid or kNotFound if one of
-// them is unknown, missing or refused.
+// "prepares", "pipeline", "not_in_lines" (why it cannot be exported; empty if it can),
+// "options":[{"name","type","default","range","help","required","engine"}]}. `arguments` are name=value pairs, which
+// are checked and applied to the fields that depend on them; the first argument may be "--". If there are any
+// arguments, the options must be fit to run the job. Returns kInvalid or kNotFound if one of them is unknown, missing
+// or refused.
 [[nodiscard]] Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
                                               const std::vector<std::string>& arguments);
 

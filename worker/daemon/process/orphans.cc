@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -28,12 +29,23 @@ std::vector<pid_t> Children() {
   return children;
 }
 
-bool Carries(pid_t process, std::string_view setting) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
-  for (std::string variable; std::getline(file, variable, '\0');) {
-    if (variable == setting) return true;
+enum class Belongs { kYes, kNo, kUnclear };
+
+// Returns whether the process was started with the setting. That is unclear while there is nothing of it to read: it
+// has ended, or is just about to run another program.
+Belongs Carries(pid_t process, std::string_view setting) {
+  const std::string about = "/proc/" + std::to_string(process);
+  // It may have begun to run a program after its environment was looked at, and before its words were.
+  for (int looks = 0; looks < 2; ++looks) {
+    std::ifstream file(about + "/environ", std::ios::binary);
+    bool reads = false;
+    for (std::string variable; std::getline(file, variable, '\0'); reads = true) {
+      if (variable == setting) return Belongs::kYes;
+    }
+    if (reads) return Belongs::kNo;
+    if (std::ifstream(about + "/cmdline", std::ios::binary).peek() == EOF) return Belongs::kUnclear;
   }
-  return false;
+  return Belongs::kNo;  // it has words, and an environment without any variable
 }
 
 }  // namespace
@@ -62,12 +74,14 @@ std::vector<Orphan> ReapOrphans(const std::set<pid_t>& ours) {
 
 std::size_t KillMarked(const std::vector<Orphan>& orphans, const std::string& mark) {
   const std::string setting = std::string(kMarkVariable) + "=" + mark;
-  std::size_t killed = 0;
+  std::size_t again = 0;
   for (const Orphan& orphan : orphans) {
-    const bool ours = orphan.pidfd.valid() && Carries(orphan.pid, setting);
-    if (ours && syscall(SYS_pidfd_send_signal, orphan.pidfd.get(), SIGKILL, nullptr, 0) == 0) ++killed;
+    const Belongs belongs = Carries(orphan.pid, setting);
+    if (belongs == Belongs::kNo) continue;
+    ++again;
+    if (belongs == Belongs::kYes) (void)syscall(SYS_pidfd_send_signal, orphan.pidfd.get(), SIGKILL, nullptr, 0);
   }
-  return killed;
+  return again;
 }
 
 }  // namespace millrace::worker

@@ -28,12 +28,14 @@ struct Orphan {
   Fd pidfd;
 };
 
-// Reaps the children of this process that have ended, except `ours`. Returns the other children that still run.
+// Reaps the children of this process that have ended, except `ours`. Returns the other children that still run, among
+// them what was left to this process by those that it reaped.
 [[nodiscard]] std::vector<Orphan> ReapOrphans(const std::set<pid_t>& ours);
 
-// Kills the orphans that carry the mark and returns their number. A later ReapOrphans reaps them, and finds the
-// children that they leave to this process. KillMarked reads the memory of processes, and these may make it wait as
-// long as they like. Thread rule: any thread.
+// Kills the orphans that carry the mark. Returns how many call for another look, since they may leave children to this
+// process: those that carry it, and those of which it is unclear, because they have just ended or are about to run
+// another program. A later ReapOrphans reaps them, and finds the children. KillMarked reads the memory of processes,
+// and these may make it wait as long as they like. Thread rule: any thread.
 std::size_t KillMarked(const std::vector<Orphan>& orphans, const std::string& mark);
 
 }  // namespace millrace::worker

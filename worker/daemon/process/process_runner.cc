@@ -374,10 +374,10 @@ void ProcessRunner::Sweep(std::uint64_t serial, int rounds) {
   }
   const auto orphans = std::make_shared<std::vector<Orphan>>(ReapOrphans(ours));
   if (orphans->empty() || rounds == 0) return;
-  const auto killed = std::make_shared<std::size_t>(0);
-  orphans_.Run([orphans, killed, mark = MarkOf(serial)] { *killed = KillMarked(*orphans, mark); },
-               rpc::WhileAlive(self_, [killed, serial, rounds](ProcessRunner& runner) {
-                 if (*killed == 0) return;
+  const auto again = std::make_shared<std::size_t>(0);
+  orphans_.Run([orphans, again, mark = MarkOf(serial)] { *again = KillMarked(*orphans, mark); },
+               rpc::WhileAlive(self_, [again, serial, rounds](ProcessRunner& runner) {
+                 if (*again == 0) return;
                  runner.tasks_.Add(runner.loop_.timer.afterDelay(kSweepPause).then([&runner, serial, rounds] {
                    runner.Sweep(serial, rounds - 1);
                  }));
