@@ -105,9 +105,11 @@ TEST_F(OrphansTest, WhoHasJustEndedCallsForAnotherLook) {
   EXPECT_EQ(KillMarked(orphans, kMark), 1U);
 }
 
-// A child ends at some time around the moment at which the children are listed, and leaves one of its own.
+// A child ends at some time around the moment at which the children are listed, and leaves one of its own. Others,
+// which come before it, make that moment a long one.
 TEST_F(OrphansTest, WhoIsReapedHasLeftItsChildrenAmongThoseThatAreReturned) {
-  constexpr int kRounds = 300;
+  constexpr int kOthers = 150, kRounds = 200;
+  for (int i = 0; i < kOthers; ++i) started_.push_back(Fork(Hang));
   int reaped = 0;
   for (int round = 0; round < kRounds && !HasFailure(); ++round) {
     int begin[2], told[2];
@@ -122,7 +124,7 @@ TEST_F(OrphansTest, WhoIsReapedHasLeftItsChildrenAmongThoseThatAreReturned) {
     pid_t child = 0;
     ASSERT_EQ(read(told[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
     ASSERT_EQ(write(begin[1], "x", 1), 1);
-    const auto wait = std::chrono::steady_clock::now() + std::chrono::microseconds(round);
+    const auto wait = std::chrono::steady_clock::now() + std::chrono::microseconds(2 * round);
     while (std::chrono::steady_clock::now() < wait) {
     }
     const std::vector<Orphan> orphans = ReapOrphans({});
