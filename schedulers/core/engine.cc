@@ -42,7 +42,13 @@ void Engine::Impl::DecideRound(Effects& effects) {
     RefreshLimits();
     TellPolicy();
   }
-  for (const Victim& victim : policy->Preempt(state, now)) Preempt(victim, effects);
+  for (const Victim& victim : policy->Preempt(state, now)) {
+    if (const std::string why = WhyNot(victim); !why.empty()) {
+      policy->OnRefused(state, ToText(victim.attempt) + " is killed", why);
+    } else {
+      Preempt(victim, effects);
+    }
+  }
   while (DecideNext(effects) || EvictIfStuck(effects)) {
   }
 }
@@ -51,14 +57,21 @@ bool Engine::Impl::DecideNext(Effects& effects) {
   TellPolicy();
   if (!state.RunnableJobs(kComputePermit).empty()) {
     if (const auto next = policy->NextToCompute(state, now)) {
-      GrantCompute(*next, effects);
+      if (const std::string why = WhyNotCompute(*next); !why.empty()) {
+        policy->OnRefused(state, ToText(*next) + " may compute", why);
+      } else {
+        GrantCompute(*next, effects);
+      }
       return true;
     }
   }
   const auto decision = policy->Next(state, now);
   if (!decision) return false;
-  CheckDecision(*decision);
   const TaskId& task = decision->task;
+  if (const std::string why = WhyNot(*decision); !why.empty()) {
+    policy->OnRefused(state, ToText(task) + " on " + ToText(decision->node), why);
+    return true;
+  }
   const AttemptId attempt{task, FindTask(task)->launched};
   if (!blocks_since.empty()) blocks_since.erase(task.job);
   const Locality locality = state.StartAttempt(attempt, decision->node, now, decision->locality);
@@ -67,24 +80,27 @@ bool Engine::Impl::DecideNext(Effects& effects) {
   return true;
 }
 
-void Engine::Impl::CheckDecision(const Decision& decision) const {
+std::string Engine::Impl::WhyNot(const Decision& decision) const {
   const auto& [task, node, speculative, locality] = decision;
-  const auto detail = [&] {
-    return std::string(policy->name()) + ": " + ToText(task) + " on n" + std::to_string(decision.node.value);
-  };
   const JobState* job = FindLiveJob(task.job);
-  SCHED_CHECK(job != nullptr && !job->withheld(), detail());
+  if (job == nullptr) return "no such job lives";
+  if (job->withheld()) return "the job is held back";
   if (speculative) {
     const TaskState* twin = FindTask(task);
-    SCHED_CHECK(twin != nullptr && !twin->done && twin->running.size() == 1, detail());
-    SCHED_CHECK(twin->running.front().node != node, detail());
-  } else {
-    SCHED_CHECK(job->Pending(task.kind).Contains(task.index), detail());
+    if (twin == nullptr || twin->done || twin->running.size() != 1) return "not one attempt of the task runs";
+    if (twin->running.front().node == node) return "the attempt that runs is on this node";
+  } else if (!job->Pending(task.kind).Contains(task.index)) {
+    return "it is not pending";
   }
-  SCHED_CHECK(task.kind == TaskKind::kMap || job->ReducesMayStart(), detail());
-  SCHED_CHECK(state.FreeNodes(task.kind).Contains(node.value), detail());
-  SCHED_CHECK(!state.Refused(*job, node), detail());
-  SCHED_CHECK(!state.Avoids(*job, task.kind, task.index, node), detail());
+  if (task.kind == TaskKind::kReduce && !job->ReducesMayStart()) return "slow start holds the job's reduces back";
+  if (!state.FreeNodes(task.kind).Contains(node.value)) return "the node has no free slot";
+  if (state.Refused(*job, node)) return "the job refuses the node, where too many of its attempts failed";
+  if (state.Avoids(*job, task.kind, task.index, node)) return "an attempt of the task failed on the node";
+  return {};
+}
+
+void Policy::OnRefused(const ClusterState&, const std::string& decision, const std::string& why) {
+  SCHED_CHECK(false, std::string(name()) + ": " + decision + ": " + why);
 }
 
 std::optional<Micros> Engine::NextWake() const {
@@ -135,6 +151,8 @@ void Engine::Impl::SetPolicy(std::unique_ptr<Policy> next) {
 }
 
 const Policy& Engine::policy() const { return *impl_->policy; }
+
+Outside* Engine::outside() { return impl_->policy->outside(); }
 
 std::optional<JobProgress> Engine::Progress(JobId job) const {
   const JobState* state = impl_->state.FindJob(job);

@@ -3,8 +3,9 @@
 //
 // Apply(event) changes the state and returns the resulting effects; Decide() lets the policy fill free slots. The
 // engine handles retries, slow start, the right to commit, and the loss of nodes and map outputs. It checks every
-// decision of the policy (task pending, slot free, node alive and neither drained nor avoided), so a wrong policy
-// aborts a test and does not corrupt a cluster.
+// decision of the policy (task pending, slot free, node alive and neither drained nor avoided) and refuses what is not
+// possible, so a wrong policy corrupts no cluster (Policy::OnRefused: one of this tree aborts a test, one from outside
+// is told).
 //
 // Rules that the events do not spell out:
 // - A task is pending exactly while no attempt of it runs, none has succeeded, and it does not pause after failures
@@ -72,6 +73,7 @@ namespace millrace::sched {
 
 class ClusterState;
 class Policy;
+class Outside;
 struct PolicyView;
 
 struct EngineOptions {
@@ -136,6 +138,8 @@ class Engine {
   [[nodiscard]] std::vector<std::uint32_t> LeftOutMaps(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
   [[nodiscard]] const Policy& policy() const;
+  // Returns the policy's side towards a program outside; null if it has none. Valid until the policy is replaced.
+  [[nodiscard]] Outside* outside();
   // Returns the policy's view, to which the engine adds its own reasons why jobs wait. Each live job with a task that
   // could use another slot, or with a reduce that waits for a permit, has a cause for each kind. The cost of the call
   // is not bounded.

@@ -57,6 +57,7 @@ struct Engine::Impl {
   bool On(const NodeDrained& event, Effects& effects);
   bool On(const BandwidthMeasured& event, Effects& effects);
   bool On(const SchedulerSet& event, Effects& effects);
+  bool On(const PolicyAnswered& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
   bool On(const NodeBlamed& event, Effects& effects);
   // Records that the task failed on the node. Its job may refuse the node from now on.
@@ -128,7 +129,10 @@ struct Engine::Impl {
   void PauseAfterFailure(const TaskId& task);
   // Gives up a task that has used up its attempts: the job fails, or continues without the map.
   void GiveUpTask(const TaskId& task, const std::string& reason, Effects& effects);
-  void CheckDecision(const Decision& decision) const;
+  // The one check of what policies decide. Each returns why the decision is not possible; empty if it is.
+  [[nodiscard]] std::string WhyNot(const Decision& decision) const;
+  [[nodiscard]] std::string WhyNot(const Victim& victim) const;
+  [[nodiscard]] std::string WhyNotCompute(const AttemptId& attempt) const;
   void Preempt(const Victim& victim, Effects& effects);
   // Gives the reduce a compute permit, as the policy decided.
   void GrantCompute(const AttemptId& attempt, Effects& effects);

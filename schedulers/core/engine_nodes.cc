@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schedulers/core/engine_impl.h"
+#include "schedulers/core/outside.h"
 #include "schedulers/events/limits.h"
 
 namespace millrace::sched {
@@ -53,6 +54,13 @@ bool Engine::Impl::On(const SchedulerSet& event, Effects&) {
   auto next = options.make_policy ? options.make_policy(event) : nullptr;
   if (next == nullptr) return false;
   SetPolicy(std::move(next));
+  return true;
+}
+
+bool Engine::Impl::On(const PolicyAnswered& event, Effects&) {
+  Outside* const outside = policy->outside();
+  if (outside == nullptr || outside->open() != event.question || !outside->Misread(event.answer).empty()) return false;
+  outside->Answer(state, event.answer, now);
   return true;
 }
 

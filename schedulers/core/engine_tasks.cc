@@ -185,10 +185,12 @@ void Engine::Impl::ForgetBadRecords(const TaskId& map) {
   job.bad_records.erase(bad);
 }
 
+std::string Engine::Impl::WhyNot(const Victim& victim) const {
+  return FindRunning(victim.attempt) == nullptr ? "it does not run" : "";
+}
+
 void Engine::Impl::Preempt(const Victim& victim, Effects& effects) {
-  const RunningAttempt* running = FindRunning(victim.attempt);
-  SCHED_CHECK(running != nullptr, std::string(policy->name()) + ": " + ToText(victim.attempt));
-  effects.push_back(sched::Preempt{victim.attempt, running->node, victim.reason});
+  effects.push_back(sched::Preempt{victim.attempt, FindRunning(victim.attempt)->node, victim.reason});
   (void)On(AttemptPreempted{victim.attempt, victim.reason}, effects);
 }
 
@@ -225,12 +227,14 @@ bool Engine::Impl::On(const ComputeGranted& event, Effects&) {
   return true;
 }
 
-void Engine::Impl::GrantCompute(const AttemptId& attempt, Effects& effects) {
+std::string Engine::Impl::WhyNotCompute(const AttemptId& attempt) const {
   const RunningAttempt* running = FindRunning(attempt);
-  const std::string detail = std::string(policy->name()) + ": " + ToText(attempt);
-  SCHED_CHECK(running != nullptr && running->phase == ReducePhase::kCopied, detail);
-  SCHED_CHECK(state.FindNode(running->node)->HasFreePermit(), detail);
-  effects.push_back(Compute{attempt, running->node});
+  if (running == nullptr || running->phase != ReducePhase::kCopied) return "it does not wait for a permit";
+  return state.FindNode(running->node)->HasFreePermit() ? "" : "its node has no free permit";
+}
+
+void Engine::Impl::GrantCompute(const AttemptId& attempt, Effects& effects) {
+  effects.push_back(Compute{attempt, FindRunning(attempt)->node});
   state.StartComputing(attempt, now);
 }
 

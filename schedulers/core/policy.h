@@ -44,7 +44,7 @@ namespace millrace::sched {
 // A task for a node with a free slot of that kind. Requires: the task is pending, or, if `speculative`, one attempt of
 // the task runs, on another node; a reduce may start (JobState::ReducesMayStart); the node is in
 // ClusterState::FreeNodes of the kind, and ClusterState::Refused and Avoids are false for it. BestPendingMap and
-// NextPendingReduce return such tasks. The engine aborts at any other decision.
+// NextPendingReduce return such tasks. The engine refuses any other decision (Policy::OnRefused).
 struct Decision {
   TaskId task;
   NodeId node;
@@ -76,6 +76,8 @@ struct UserJobLimits {
 // The choice of the job to evict, among those that hold room for map outputs, when none of them can continue (Zaharia
 // et al., section 5.4). It is never the job that uses the most room, since that would starve large jobs.
 enum class GivesWay : std::uint8_t { kSubmittedLast, kLeastProgress };
+
+class Outside;
 
 class Policy {
  public:
@@ -166,6 +168,14 @@ class Policy {
 
   // Returns the time at which the policy wants a round even if nothing else happens; nothing if it wants none.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
+
+  // The engine has refused a decision of this policy ("job1.m.0 on n1") for a reason ("it is not pending"), and calls
+  // on. A policy of this tree that decides wrongly is a bug, so the default aborts: a test fails, and no cluster is
+  // corrupted. Requires of an override: the policy does not decide the same again.
+  virtual void OnRefused(const ClusterState&, const std::string& decision, const std::string& why);
+
+  // Returns the side that takes orders from a program outside (core/outside.h); null if there is none.
+  [[nodiscard]] virtual Outside* outside() { return nullptr; }
 
   // Returns a picture of the policy for people. The cost of the call is not bounded.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }

@@ -122,13 +122,18 @@ void Fields(V& v, E& e) {
   v.Required("job", e.job), v.Optional("held", e.held);
 }
 
+template <class V, Is<PolicyAnswered> E>
+void Fields(V& v, E& e) {
+  v.Required("question", e.question), v.Optional("answer", e.answer);
+}
+
 // The index is that of the alternative in Event.
 constexpr std::string_view kNames[] = {
-    "NodeJoined",        "NodeLost",        "NodeDrained",      "JobSubmitted",      "JobKilled",
-    "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded", "AttemptFailed",     "AttemptLost",
-    "FetchFailed",       "ReplicasMoved",   "AttemptPreempted", "AttemptProgressed", "ReduceComputing",
-    "BandwidthMeasured", "SchedulerSet",    "NodeSpace",        "JobEvicted",        "NodeBlamed",
-    "ReduceCopied",      "ComputeGranted",  "OutputMoved",      "JobGivenUp",        "JobHeld"};
+    "NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",      "JobKilled",    "JobPrioritySet",
+    "AttemptLaunched",  "AttemptSucceeded",  "AttemptFailed",   "AttemptLost",       "FetchFailed",  "ReplicasMoved",
+    "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured", "SchedulerSet", "NodeSpace",
+    "JobEvicted",       "NodeBlamed",        "ReduceCopied",    "ComputeGranted",    "OutputMoved",  "JobGivenUp",
+    "JobHeld",          "PolicyAnswered"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

@@ -237,6 +237,14 @@ struct SchedulerSet {
   std::string settings;
   bool operator==(const SchedulerSet&) const = default;
 };
+// A program outside of the engine has answered the policy's open question (schedulers/core/outside.h). The answer is in
+// the journal, so that recovery and replays need no program. An answer to another question than the open one, or one
+// that the policy cannot read, is refused.
+struct PolicyAnswered {
+  std::uint64_t question = 0;
+  std::string answer;
+  bool operator==(const PolicyAnswered&) const = default;
+};
 // A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces
 // have reported this output, or all reduces that may lack it (those that run and do not compute yet) if they are fewer.
 // The map also runs again when one reduce reports its output a second time. That report must have another number, since
@@ -264,6 +272,6 @@ struct OutputMoved {
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
                            AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
                            AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted,
-                           NodeBlamed, ReduceCopied, ComputeGranted, OutputMoved, JobGivenUp, JobHeld>;
+                           NodeBlamed, ReduceCopied, ComputeGranted, OutputMoved, JobGivenUp, JobHeld, PolicyAnswered>;
 
 }  // namespace millrace::sched

@@ -45,6 +45,24 @@ std::string_view Cut(std::string_view* text, char separator) {
   return head;
 }
 
+// "n1,n2" and "job7,job2"
+template <class Id>
+std::string EncodeList(const std::vector<Id>& ids) {
+  std::string text;
+  for (const Id id : ids) (text += text.empty() ? "" : ",") += ToText(id);
+  return text;
+}
+
+template <class Id>
+bool DecodeList(std::string_view text, std::vector<Id>* ids) {
+  ids->clear();
+  if (text.ends_with(',')) return false;
+  while (!text.empty()) {
+    if (!DecodeValue(Cut(&text, ','), &ids->emplace_back())) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string EncodeValue(std::int64_t value) { return FormatNumber(value); }
@@ -82,11 +100,8 @@ std::string EncodeValue(const std::optional<RecordPlace>& value) {
   return FormatNumber(value->input) + ':' + FormatNumber(value->offset) + ':' + FormatNumber(value->nth);
 }
 
-std::string EncodeValue(const std::vector<NodeId>& value) {
-  std::string text;
-  for (const NodeId node : value) (text += text.empty() ? "" : ",") += EncodeValue(node);
-  return text;
-}
+std::string EncodeValue(const std::vector<NodeId>& value) { return EncodeList(value); }
+std::string EncodeValue(const std::vector<JobId>& value) { return EncodeList(value); }
 
 std::string EncodeValue(const std::vector<Micros>& value) {
   std::string text;
@@ -148,14 +163,8 @@ bool DecodeValue(std::string_view text, std::optional<RecordPlace>* value) {
          ParseNumber(text, &record.nth);
 }
 
-bool DecodeValue(std::string_view text, std::vector<NodeId>* value) {
-  value->clear();
-  if (text.ends_with(',')) return false;
-  while (!text.empty()) {
-    if (!DecodeValue(Cut(&text, ','), &value->emplace_back())) return false;
-  }
-  return true;
-}
+bool DecodeValue(std::string_view text, std::vector<NodeId>* value) { return DecodeList(text, value); }
+bool DecodeValue(std::string_view text, std::vector<JobId>* value) { return DecodeList(text, value); }
 
 bool DecodeValue(std::string_view text, std::vector<Micros>* value) {
   value->clear();

@@ -32,6 +32,7 @@ std::string EncodeValue(const TaskId& value);       // job3.m.17
 std::string EncodeValue(const AttemptId& value);    // job3.m.17.0
 std::string EncodeValue(const std::optional<RecordPlace>& value);  // 2:4096:0; requires a value
 std::string EncodeValue(const std::vector<NodeId>& value);         // n1,n2
+std::string EncodeValue(const std::vector<JobId>& value);          // job7,job2
 std::string EncodeValue(const std::vector<Micros>& value);         // 5000000,0
 std::string EncodeValue(const std::vector<MapInput>& value);       // 100:n1,n2;50:n4;0:
 
@@ -49,6 +50,7 @@ std::string EncodeValue(const std::vector<MapInput>& value);       // 100:n1,n2;
 [[nodiscard]] bool DecodeValue(std::string_view text, AttemptId* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::optional<RecordPlace>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<NodeId>* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::vector<JobId>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<Micros>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<MapInput>* value);
 
@@ -95,6 +97,7 @@ class FieldReader {
   void UnlessDefault(std::string_view key, T& value) {
     Optional(key, value);
   }
+  [[nodiscard]] bool Has(std::string_view key) const { return Find(key) != nullptr; }
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:

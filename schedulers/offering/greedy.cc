@@ -2,6 +2,7 @@
 #include "schedulers/offering/greedy.h"
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct Greedy::Impl {
         clock(other.clock) {}
 
   const std::string name;
-  const std::unique_ptr<JobOrder> order;
+  std::unique_ptr<JobOrder> order;  // empty only once TakeOrder has taken it
   Admission admission;
   SlotOffers offers{order.get(), &admission};
   RefusalMemory refusals{admission.copy() != nullptr};
@@ -55,6 +56,11 @@ Greedy::Greedy(const Greedy& other, std::unique_ptr<JobOrder> order)
     : Policy(other), impl_(std::make_unique<Impl>(*other.impl_, std::move(order))) {}
 
 Greedy::~Greedy() = default;
+
+std::unique_ptr<JobOrder> Greedy::TakeOrder(std::unique_ptr<Policy> policy) {
+  const Policy& of = *policy;
+  return typeid(of) == typeid(Greedy) ? std::move(static_cast<Greedy&>(*policy).impl_->order) : nullptr;
+}
 
 std::unique_ptr<Policy> Greedy::Clone(const ClusterState& state) const {
   auto order = impl_->order->Clone(state);

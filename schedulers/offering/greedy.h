@@ -41,6 +41,9 @@ class Greedy : public Policy {
   Greedy(std::string name, std::unique_ptr<JobOrder> order, Admission admission);
   ~Greedy() override;
 
+  // Takes the order out of a policy that is nothing but a Greedy over it; null for any other policy. The policy ends.
+  [[nodiscard]] static std::unique_ptr<JobOrder> TakeOrder(std::unique_ptr<Policy> policy);
+
   [[nodiscard]] std::string_view name() const override;
   [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   [[nodiscard]] std::string Refusal(const JobSpec& spec) const override;

@@ -58,6 +58,10 @@ class Speculating : public Policy {
   [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override {
     return policy_->MayHoldBack(state, job);
   }
+  void OnRefused(const ClusterState& state, const std::string& decision, const std::string& why) override {
+    policy_->OnRefused(state, decision, why);
+  }
+  [[nodiscard]] Outside* outside() override { return policy_->outside(); }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override {
     return policy_->WaitsForSpace(state, now);

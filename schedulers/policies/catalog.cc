@@ -14,6 +14,8 @@
 #include "schedulers/offering/speculation.h"
 #include "schedulers/policies/cp/cp.h"
 #include "schedulers/policies/cp/cp_settings.h"
+#include "schedulers/policies/external/external.h"
+#include "schedulers/policies/external/external_settings.h"
 #include "schedulers/policies/fair/fair.h"
 #include "schedulers/policies/fair/fair_preempting.h"
 #include "schedulers/policies/fair/fair_settings.h"
@@ -44,7 +46,10 @@ struct Recipe {
   Settings settings;
   Admission admission;
   bool preempt = false;
+  std::string* why = nullptr;  // gets the reason if the policy cannot be made of these settings
 };
+
+std::unique_ptr<Policy> MakeExternal(Recipe recipe);
 
 // For each part, why it does not go with the policy and what to use for it; empty if it goes with it.
 struct WhyNot {
@@ -66,6 +71,10 @@ constexpr WhyNot kLsapFair = {
     .delay = {},
     .ccs = {},
     .preempt = "a group's share is a cost there, beside the cost of distance, and no guarantee; use fair+preempt"};
+constexpr WhyNot kProgram = {
+    .delay = {},
+    .ccs = {},
+    .preempt = "a program says itself which tasks are killed, by preempt in its answer; use fair+preempt"};
 constexpr std::string_view kFreshReduces =
     "FRESH decides how many reduces a node holds, and counts on each of them to hold a slot; use fair+ccs";
 constexpr WhyNot kFreshStatic = {
@@ -148,6 +157,7 @@ constexpr CatalogLine kPolicies[] = {
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Joss>(Joss::Assigner::kJob, r.settings.Of<JossSettings>());
      }},
+    {kExternal, kProgram, "a program outside of Millrace says in which order jobs get slots", MakeExternal},
 };
 
 // They stand in the order in which settings are written.
@@ -162,6 +172,7 @@ constexpr Section kSections[] = {
     FixedSection<EdfSettings>(),          // [edf]
     FixedSection<CpSettings>(),           // [cp]
     FixedSection<LsapSettings>(),         // [lsap]
+    FixedSection<ExternalSettings>(),     // [external]
     FixedSection<SpeculationSettings>(),  // [speculation]
     FixedSection<EvictionSettings>(),     // [eviction]
     NamedSection<PoolSettings>(),         // [pools.NAME]
@@ -207,6 +218,25 @@ std::optional<unsigned> ParseParts(const CatalogLine& entry, std::string_view te
   return parts;
 }
 
+// Makes the policy over the order of the fallback, which is a policy that only orders jobs.
+std::unique_ptr<Policy> MakeExternal(Recipe recipe) {
+  const OutsideTerms& terms = recipe.settings.Of<ExternalSettings>();
+  const auto* of = std::find_if(std::begin(kPolicies), std::end(kPolicies),
+                                [&](const CatalogLine& entry) { return entry.name == terms.fallback; });
+  std::unique_ptr<JobOrder> rest;
+  if (of != std::end(kPolicies) && of->make != MakeExternal) {
+    Recipe other{terms.fallback, recipe.settings, Admission(recipe.admission), false, recipe.why};
+    if (auto policy = of->make(std::move(other))) rest = Greedy::TakeOrder(std::move(policy));
+  }
+  if (rest == nullptr) {
+    *recipe.why =
+        "external.fallback: \"" + terms.fallback +
+        "\" is not one of the schedulers that order jobs and do nothing else (fair, fifo, capacity, sjf, mlq, edf)";
+    return nullptr;
+  }
+  return Make<External>(recipe, terms, std::move(rest));
+}
+
 Admission MakeAdmission(const Settings& settings, unsigned parts) {
   std::unique_ptr<LocalityGate> locality;
   std::unique_ptr<CopyGate> copy;
@@ -244,11 +274,12 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   }
   const auto parts = ParseParts(*entry, expression.substr(name.size()), why);
   if (!parts) return nullptr;
-  Recipe recipe{std::string(name), settings, MakeAdmission(settings, *parts), (*parts & kPreempt) != 0};
+  Recipe recipe{std::string(name), settings, MakeAdmission(settings, *parts), (*parts & kPreempt) != 0, why};
   for (const auto& [word, part] : kParts) {
     if ((*parts & part) != 0) (recipe.name += '+') += word;
   }
   auto policy = entry->make(std::move(recipe));
+  if (policy == nullptr) return nullptr;
   const auto& speculation = settings.Of<SpeculationSettings>();
   if (speculation.on()) policy = std::make_unique<Speculating>(std::move(policy), speculation);
   policy->set_gives_way(settings.Of<EvictionSettings>().gives_way);

@@ -15,6 +15,9 @@
 
 namespace millrace::sched {
 
+// The policy that asks a program, which ExternalSettings name. Without a program it is its fallback in another dress.
+inline constexpr std::string_view kExternal = "external";
+
 struct PolicyInfo {
   struct RefusedPart {
     std::string name;

@@ -129,19 +129,7 @@ class Reader {
 std::string KeyText(std::string_view name) {
   constexpr std::string_view kBare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
   if (!name.empty() && name.find_first_not_of(kBare) == std::string_view::npos) return std::string(name);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text = "\"";
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text += {'\\', c};
-    } else if (byte < 0x20 || byte == 0x7f) {
-      (text += "\\u00") += {kHex[byte >> 4], kHex[byte & 15]};
-    } else {
-      text += c;
-    }
-  }
-  return text + '"';
+  return TomlText(name);
 }
 
 void Append(const std::string& header, const SettingSection& section, std::string* text) {

@@ -42,6 +42,9 @@ class FieldKeys final : public KeyList {
   void Bandwidth(std::string name, double* field, std::string one_line) override {
     keys_.push_back({std::move(name), std::move(one_line), BandwidthField(field, 1)});
   }
+  void Text(std::string name, std::string* field, std::string one_line) override {
+    keys_.push_back({std::move(name), std::move(one_line), TextField(field)});
+  }
 
  private:
   void AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
@@ -59,7 +62,23 @@ class FieldKeys final : public KeyList {
 std::optional<std::string> SettingKey::TomlValue() const {
   const bool quoted = field.type == OptionType::kText || field.type == OptionType::kDuration;
   auto text = field.get();
-  return text && quoted ? '"' + *text + '"' : text;
+  return text && quoted ? TomlText(*text) : text;
+}
+
+std::string TomlText(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7f) {
+      (quoted += "\\u00") += {kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
 }
 
 SettingSection KeysOf(const Section& section, Settings* settings, const std::string& name) {

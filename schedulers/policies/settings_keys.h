@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/field.h"
@@ -29,6 +30,9 @@ struct SettingSection {
   std::string one_line;
   std::vector<SettingKey> keys;
 };
+
+// Returns the text as TOML writes it, in quotes.
+[[nodiscard]] std::string TomlText(std::string_view text);
 
 // Returns the keys of the section, bound to the settings. Of the named sections (pools.NAME), `name` selects one, which
 // is added to the settings if they lack it.

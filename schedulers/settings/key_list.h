@@ -60,6 +60,7 @@ class KeyList {
   virtual void Duration(std::string name, Micros* field, Micros most, std::string one_line) = 0;
   virtual void Duration(std::string name, std::optional<Micros>* field, Micros most, std::string one_line) = 0;
   virtual void Bandwidth(std::string name, double* field, std::string one_line) = 0;
+  virtual void Text(std::string name, std::string* field, std::string one_line) = 0;
   template <class Enum>
   void Choice(std::string name, Enum* field, Choices<Enum> choices, std::string one_line) {
     AddChoice(

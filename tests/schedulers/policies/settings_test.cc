@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/external/external_settings.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/policies/make_scheduler.h"
@@ -140,8 +141,8 @@ TEST(SettingsFile, AFileIsReadAndAMissingOneIsNamed) {
 // A value other than the default for a key, found by trying what might do.
 std::string OtherValue(const SettingKey& key) {
   const std::optional<std::string> before = key.field.get();
-  for (const char* text :
-       {"true", "7", "0.5", "1.5", "10", "0", "sjf", "auto", "johnson", "paper", "7s", "30000000", "least-progress"}) {
+  for (const char* text : {"true", "7", "0.5", "1.5", "10", "0", "sjf", "auto", "johnson", "paper", "7s", "30000000",
+                           "least-progress", "assignment"}) {
     if (key.field.set(text).ok() && key.field.get() != before) return text;
   }
   return "";
@@ -173,12 +174,14 @@ TEST(SettingsText, EveryValueComesBack) {
   settings.Of<PoolDefaults>().pool.min_share_timeout = 1;  // 1 us, and nothing of it in the pools
   settings.Named<QueueSettings>()["q"].capacity = 33.3;
   settings.Of<FairSettings>().min_share_timeout = 1'234'567;
+  settings.Of<ExternalSettings>().program = "/a \"b\" \\c\n\x01d/é";
   const std::string text = FormatSettings(settings);
   const Result<Settings> back = ReadSettings(text);
   ASSERT_TRUE(back.ok()) << back.status().message() << "\n" << text;
   EXPECT_EQ(FormatSettings(*back), text);
   EXPECT_EQ(back->Of<FairSettings>().min_share_timeout, 1'234'567);
   EXPECT_EQ(back->Of<PoolDefaults>().pool.min_share_timeout, 1);
+  EXPECT_EQ(back->Of<ExternalSettings>().program, "/a \"b\" \\c\n\x01d/é");
   EXPECT_FALSE(back->Named<PoolSettings>().at("x").min_share_timeout.has_value());
   EXPECT_EQ(back->Named<PoolSettings>().size(), 2u);
   EXPECT_NE(text, FormatSettings(Settings()));
