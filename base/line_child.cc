@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ namespace {
 constexpr std::size_t kLongestKept = 400;      // bytes of a line in the transcript
 constexpr std::size_t kErrorBytes = 16 << 10;  // of standard error that are kept
 constexpr std::size_t kAtOnce = 64 << 10;
+constexpr Micros kLastWords = 1 * kSecond;
 
 Micros SteadyNow() {
   timespec now{};
@@ -124,6 +126,17 @@ void LineChild::ReadErrors() {
   }
 }
 
+// A child whose output is closed mostly ends at once; then its end says more.
+void LineChild::AwaitEnd() const {
+  const int end = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  if (end < 0) return;
+  pollfd polled{end, POLLIN, 0};
+  const Micros until = SteadyNow() + kLastWords;
+  for (Micros left = kLastWords; left > 0 && ::poll(&polled, 1, static_cast<int>(left / 1000 + 1)) < 0 && errno == EINTR;)
+    left = until - SteadyNow();
+  ::close(end);
+}
+
 Status LineChild::Ended(const std::string& how) {
   int status = 0;
   std::string what = Quote(name_) + " " + how;
@@ -172,6 +185,7 @@ Result<std::string> LineChild::Answer(std::string_view text, std::string_view la
     }
     if (!open) {
       Keep('<', unread_);
+      AwaitEnd();
       return Ended("has closed its standard output");
     }
     const Micros left = until - SteadyNow();

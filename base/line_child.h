@@ -54,6 +54,7 @@ class LineChild {
   void ReadErrors();
   [[nodiscard]] Result<std::string> Answer(std::string_view text, std::string_view last, Micros patience,
                                            std::size_t most, std::string* end);
+  void AwaitEnd() const;
   [[nodiscard]] Status Ended(const std::string& how);
 
   const pid_t pid_;

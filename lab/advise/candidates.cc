@@ -50,6 +50,7 @@ Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& setti
 }
 
 bool Fits(std::string_view policy, const Matter& matter) {
+  if (policy == sched::kExternal) return false;  // nothing without a program
   if (policy == "edf" || policy == "cp") return matter.deadlines;
   if (policy == "capacity") return matter.queues;
   if (policy.starts_with("joss")) return matter.datacenters && matter.places;

@@ -2,13 +2,16 @@
 #include "lab/command/scheduler_names.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/external/external_settings.h"
 #include "schedulers/policies/make_scheduler.h"
 #include "schedulers/policies/settings_file.h"
 
@@ -63,22 +66,58 @@ Status CheckLabel(const std::string& label, const std::string& scheduler) {
   return Status::Ok();
 }
 
+using sched::kExternal;
+
+// What a word names as its scheduler: an expression, or one with a program.
+struct Spec {
+  std::string expression, program;
+};
+
+// Cuts "external:PATH+ccs" into "external+ccs" and PATH. A '+' of the path stays there unless a part follows it.
+Spec CutSpec(const std::string& spec) {
+  if (!spec.starts_with(std::string(kExternal) + ":")) return {spec, ""};
+  std::string path = spec.substr(kExternal.size() + 1), parts;
+  for (std::size_t plus = path.rfind('+'); plus != std::string::npos; plus = path.rfind('+')) {
+    const std::string part = path.substr(plus);
+    std::string why;
+    if (sched::MakePolicy(std::string(kExternal) + part, {}, &why) == nullptr) break;
+    parts = part + parts;
+    path.resize(plus);
+  }
+  return {std::string(kExternal) + parts, path};
+}
+
+// Returns a label for the program: the name of its file, or external-NAME if that is the name of a scheduler.
+std::string LabelOf(const Spec& spec) {
+  const std::string name =
+      std::filesystem::path(spec.program).stem().string() + spec.expression.substr(kExternal.size());
+  std::string why;
+  return sched::MakePolicy(name, {}, &why) == nullptr ? name : std::string(kExternal) + "-" + name;
+}
+
 // Returns the variant that a word of --scheduler names: SPEC or LABEL=SPEC.
 Result<Variant> ParseVariant(const std::string& word, const std::map<std::string, SettingsFile>& files) {
-  const std::size_t equals = word.find('=');
-  const std::string spec = equals == std::string::npos ? word : word.substr(equals + 1);
+  const std::size_t equals = word.starts_with(std::string(kExternal) + ":") ? std::string::npos : word.find('=');
+  const Spec spec = CutSpec(equals == std::string::npos ? word : word.substr(equals + 1));
   std::string why;
-  const auto make = [&](const sched::Settings& settings) { return sched::MakePolicy(spec, settings, &why); };
+  const auto make = [&](const sched::Settings& settings) { return sched::MakePolicy(spec.expression, settings, &why); };
   const std::unique_ptr<sched::Policy> plain = make({});
-  if (plain == nullptr) return Invalid(why + sched::NearestScheduler(spec));
+  if (plain == nullptr) return Invalid(why + sched::NearestScheduler(spec.expression));
   Variant variant;
   variant.scheduler = plain->name();
-  variant.label = equals == std::string::npos ? variant.scheduler : word.substr(0, equals);
-  if (equals != std::string::npos) MILLRACE_TRY(CheckLabel(variant.label, variant.scheduler));
+  variant.label = equals != std::string::npos ? word.substr(0, equals)
+                  : spec.program.empty()      ? variant.scheduler
+                                              : LabelOf(spec);
+  if (variant.label != variant.scheduler) MILLRACE_TRY(CheckLabel(variant.label, variant.scheduler));
   auto file = files.find(variant.label);
   if (file == files.end()) file = files.find("");
-  if (file == files.end()) return variant;
-  variant.settings_text = file->second.text, variant.settings = file->second.settings;
+  if (file != files.end()) variant.settings_text = file->second.text, variant.settings = file->second.settings;
+  if (!spec.program.empty()) {
+    auto& external = variant.settings.Of<sched::ExternalSettings>();
+    external.program = spec.program;
+    MILLRACE_ASSIGN(external.kind, outside::KindOf(spec.program));
+    variant.settings_text = sched::FormatSettings(variant.settings);
+  }
   if (make(variant.settings) == nullptr) return Invalid(why);
   return variant;
 }
@@ -131,6 +170,20 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
                  "scheduler file, like the master's, for all schedulers; LABEL=FILE: for one of them instead");
 }
 
+void DeclareThinking(console::Arguments& arguments, std::string* think) {
+  arguments.Text(
+      "--think", think,
+      "how long an external program thinks in the time of the simulation: a duration, or \"measured\": as long as "
+      "it really does, so that no two runs are alike");
+}
+
+Result<outside::Thinking> ReadThinking(const std::string& think) {
+  if (think == "measured") return outside::Thinking();
+  const Result<Micros> time = ParseDuration(think);
+  if (!time.ok()) return time.status().Within("--think");
+  return outside::Thinking(*time);
+}
+
 Result<Schedulers> ReadSchedulers(const SchedulerWords& words) {
   Schedulers schedulers;
   MILLRACE_ASSIGN(auto files, ReadFiles(words.settings));
@@ -144,6 +197,7 @@ Result<Schedulers> ReadSchedulers(const SchedulerWords& words) {
       continue;
     }
     for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
+      if (policy.name == kExternal) continue;  // nothing without a program
       if (std::find(names.begin(), names.end(), policy.name) != names.end()) continue;
       MILLRACE_ASSIGN(Variant variant, ParseVariant(policy.name, files));
       schedulers.variants.push_back(std::move(variant));

@@ -4,7 +4,9 @@
 //   --scheduler fair+delay,eager=fair+delay --settings BASE --settings eager=OTHER
 //
 // names two variants of one scheduler: `fair+delay` with the settings of the file BASE, which all variants without a
-// file of their own have, and `eager` with the settings of OTHER instead. Thread rule: free functions, any thread.
+// file of their own have, and `eager` with the settings of OTHER instead. `external:PATH` stands for the scheduler
+// `external` with this program, whose label is the name of the file; parts follow as after any name
+// (external:mine.py+ccs). Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -13,6 +15,7 @@
 
 #include "base/console/arguments.h"
 #include "base/status.h"
+#include "lab/outside/program.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::cli {
@@ -30,6 +33,10 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
 
 // Returns whether a word of --settings is LABEL=FILE. A path with a directory before its "=" is a FILE.
 [[nodiscard]] bool HasLabel(std::string_view settings);
+
+// Declares --think, and reads it: "measured" or a duration.
+void DeclareThinking(console::Arguments& arguments, std::string* think);
+[[nodiscard]] Result<outside::Thinking> ReadThinking(const std::string& think);
 
 struct Schedulers {
   std::vector<sched::Variant> variants;

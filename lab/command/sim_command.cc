@@ -31,6 +31,7 @@ struct SimWords {
   WorkloadWords workload;
   SchedulerWords schedulers;
   std::string directory, journal;
+  std::string think = "0s";
   bool slowdowns = false, tasks = false, no_tasks = false, replay = false, json = false, wide = false;
 };
 
@@ -50,6 +51,7 @@ void Declare(Arguments& arguments, SimWords* words) {
   arguments.Text("--journal", &words->journal, "write the events of the run to this file; for a single scheduler");
   arguments.Flag("--replay", &words->replay,
                  "read WORKLOAD as a journal, and check that a replay makes the same decisions");
+  DeclareThinking(arguments, &words->think);
   arguments.Flag("--json", &words->json, "print the comparison as one JSON array");
   arguments.Flag("--wide", &words->wide, "print all columns, even if they do not fit into 80 columns");
 }
@@ -67,6 +69,8 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   if (!words.directory.empty()) MILLRACE_TRY(PrepareDirectory(words.directory));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;
+  MILLRACE_ASSIGN(const outside::Thinking thinking, ReadThinking(words.think));
+  plan.options.ask = outside::Starter(thinking);
   const bool few = sim::TasksOf(plan.file.workload) <= kTasksByDefault;
   plan.options.task_rows = !words.directory.empty() && !words.no_tasks && (words.tasks || few);
   return plan;
@@ -153,6 +157,13 @@ Status StatusOf(const sim::SimResult& result, const std::vector<sim::StuckJob>& 
   return Invalid(text);
 }
 
+// A result of two schedulers is not the one that was asked for.
+Status ReliefOf(const sim::SimResult& result) {
+  return Invalid(result.scheduler + ": its program was relieved after " + FormatDuration(result.relief->at) +
+                 " of the simulation, and " + result.relief->successor +
+                 " decided from then on: " + result.relief->why);
+}
+
 }  // namespace
 
 int SimCommand(const Invocation& invocation, const Words& args) {
@@ -188,6 +199,10 @@ int SimCommand(const Invocation& invocation, const Words& args) {
     console::SayLine(invocation.console, "warning: " + Printable(missing));
   int status = kDone;
   for (const sim::SimResult& result : *results) {
+    if (result.relief) {
+      status = invocation.Fail(kVerb, ReliefOf(result));
+      console::SayLine(invocation.console, "The last that was said:\n" + result.relief->transcript);
+    }
     if (!result.given_up.empty())
       status = invocation.Fail(kVerb, StatusOf(result, result.given_up, ": ", "failed for lack of room"));
     if (result.stuck.empty()) continue;

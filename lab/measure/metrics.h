@@ -116,6 +116,13 @@ struct StuckJob {
   std::string why;
 };
 
+// A program that ordered the jobs was relieved of it.
+struct Relief {
+  Micros at = 0;
+  std::string why, successor;  // the scheduler that decided from then on
+  std::string transcript;      // what was said last between the two
+};
+
 struct SimResult {
   std::string scheduler, workload;
   Summary summary;
@@ -126,6 +133,7 @@ struct SimResult {
   // The jobs that had not ended, if the run ended because nothing ran and no future event would make a task run.
   std::vector<StuckJob> stuck;
   std::vector<StuckJob> given_up;  // jobs that failed because an output of their maps fitted nowhere
+  std::optional<Relief> relief;    // the first one
   double decision_seconds = 0;     // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 

@@ -23,6 +23,7 @@ enum class Happening : std::uint8_t {
   kCores,     // work may have ended on machine `what`; `generation` is that of the machine (processors.h)
   kSample,
   kScheduler,  // change `what` of SimOptions::changes
+  kAnswer,     // the program that the policy asks has thought
 };
 
 // Returns true if the happening may occur without any progress of its attempt.

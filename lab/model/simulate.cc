@@ -121,7 +121,11 @@ Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                            const sched::Settings& settings, const SimOptions& options) {
   MILLRACE_TRY(Check(cluster, workload));
   MILLRACE_TRY(CheckPools(workload, *policy));
-  Simulator simulator(cluster, workload, std::move(policy), settings, options);
+  std::unique_ptr<Adviser> adviser;
+  if (const sched::Outside* outside = policy->outside(); outside != nullptr && !outside->terms().program.empty()) {
+    MILLRACE_ASSIGN(adviser, StartAdviser(outside->terms(), options));
+  }
+  Simulator simulator(cluster, workload, std::move(policy), settings, options, std::move(adviser));
   return simulator.Run();
 }
 

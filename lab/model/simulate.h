@@ -27,6 +27,7 @@
 #include "lab/workload/cluster_spec.h"
 #include "lab/workload/workload.h"
 #include "schedulers/core/engine.h"
+#include "schedulers/core/outside.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/settings/settings.h"
 
@@ -52,6 +53,21 @@ struct SchedulerChange {
   sched::SchedulerSet to;
 };
 
+// Answers the questions of a policy that asks a program outside of the engine (schedulers/core/outside.h). Thread rule:
+// that of the run.
+class Adviser {
+ public:
+  virtual ~Adviser() = default;
+  struct Reply {
+    std::string answer;
+    Micros thought = 0;  // in the time of the simulation
+  };
+  // `question` is what Outside::Describe returned for question `number`. Fails if there is no answer, and will be none.
+  virtual Result<Reply> Ask(std::string_view question, std::uint64_t number) = 0;
+  // Returns what was said last, in both directions, for people.
+  [[nodiscard]] virtual std::string Transcript() const = 0;
+};
+
 struct SimOptions {
   std::uint64_t seed = 1;  // of block placement, slow and failing attempts
   Micros stop_at = 0;      // end of the simulation; 0: when every job has ended
@@ -72,12 +88,14 @@ struct SimOptions {
   // them, and a mark wherever Decide was called.
   std::function<void(std::string_view line)> journal = {};
   std::vector<SchedulerChange> changes = {};  // in any order
-  SimWatch* watch = nullptr;                  // it outlives the run
+  // Starts what answers the questions of a policy with a program (OutsideTerms). Without it such policies are refused.
+  std::function<Result<std::unique_ptr<Adviser>>(const sched::OutsideTerms& terms)> ask = {};
+  SimWatch* watch = nullptr;  // it outlives the run
 };
 
-// Returns kInvalid if there is no such scheduler, the cluster has no nodes, a job names a node or job that does not
-// exist, or a job exceeds the limits of the engine. A run in which no job can continue ends and reports the stuck jobs
-// (SimResult::stuck).
+// Returns kInvalid if there is no such scheduler, it asks a program that cannot be started, the cluster has no nodes, a
+// job names a node or job that does not exist, or a job exceeds the limits of the engine. A run in which no job can
+// continue ends and reports the stuck jobs (SimResult::stuck).
 [[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                                          const std::string& scheduler, const sched::Settings& settings,
                                          const SimOptions& options);

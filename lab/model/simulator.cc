@@ -8,11 +8,14 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/event_text.h"
 #include "schedulers/offering/common_settings.h"
+#include "schedulers/policies/catalog.h"
+#include "schedulers/policies/settings_file.h"
 
 namespace millrace::sim {
 
@@ -30,7 +33,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 Simulator::Simulator(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
-                     const sched::Settings& settings, const SimOptions& options)
+                     const sched::Settings& settings, const SimOptions& options, std::unique_ptr<Adviser> adviser)
     : workload_(workload),
       settings_(settings),
       state_(cluster, workload, std::move(policy), settings, options),
@@ -38,7 +41,8 @@ Simulator::Simulator(const ClusterSpec& cluster, const Workload& workload, std::
       reduces_(state_, *this),
       placer_(cluster, workload.placement, options.seed),
       jobs_left_(static_cast<std::uint32_t>(workload.jobs.size())),
-      followers_(workload.jobs.size()) {}
+      followers_(workload.jobs.size()),
+      adviser_(std::move(adviser)) {}
 
 // --- The loop ---
 
@@ -79,6 +83,7 @@ SimResult Simulator::Run() {
   result.scheduler = state_.engine.policy().name();
   result.decision_seconds = decision_seconds_;
   result.stuck = std::move(stuck);
+  result.relief = std::move(relief_);
   return result;
 }
 
@@ -157,28 +162,94 @@ void Simulator::Handle(const TimedHappening& entry) {
     case Happening::kSample:
       return Sample();
     case Happening::kScheduler:
-      if (Apply(state_.options.changes[entry.what].to) && state_.options.watch)
-        state_.options.watch->SchedulerChanged();
+      if (!Apply(state_.options.changes[entry.what].to)) return;
+      adviser_.reset();  // of the scheduler of before
+      conduct_ = {};
+      if (state_.options.watch) state_.options.watch->SchedulerChanged();
+      return;
+    case Happening::kAnswer:
+      // The engine refuses it if the question is not open any more.
+      if (auto answer = std::exchange(on_its_way_, std::nullopt)) (void)Apply(*answer);
   }
 }
 
+// What is decided at one moment is carried out once all of it is, however often a program was asked.
 void Simulator::Decide() {
-  changed_ = false;
+  draining_ = true;
+  DecideOnce();
+  ConsultProgram();
+  changed_ = draining_ = false;
+  Drain();
+  for (const JobId job : ended_) (void)state_.engine.Forget(job);
+  ended_.clear();
+  if (state_.options.watch != nullptr) {
+    state_.options.watch->Decided(state_.now, state_.engine, std::exchange(arrived_, {}));
+  }
+}
+
+void Simulator::ConsultProgram() {
+  for (;;) {
+    sched::Outside* const outside = state_.engine.outside();
+    if (outside == nullptr) return;
+    if (const std::string why = conduct_.Judge(outside->terms(), outside->counts(), state_.now); !why.empty())
+      return Relieve(why);
+    const std::optional<std::uint64_t> question = outside->open();
+    if (!question || (on_its_way_ && on_its_way_->question == *question)) return;
+    const bool first = adviser_ == nullptr || outside->counts().asked == 1;
+    if (adviser_ == nullptr) {
+      auto started = StartAdviser(outside->terms(), state_.options);
+      if (!started.ok()) return Relieve(started.status().message());
+      adviser_ = std::move(*started);
+    }
+    auto reply = adviser_->Ask(outside->Describe(state_.engine.state(), state_.now, first), *question);
+    if (!reply.ok()) return Relieve(reply.status().message());
+    if (const std::string why = outside->Misread(reply->answer); !why.empty())
+      return Relieve("its answer to question " + std::to_string(*question) + " is none: " + why);
+    sched::PolicyAnswered answered{*question, std::move(reply->answer)};
+    if (reply->thought > 0) {
+      on_its_way_ = std::move(answered);
+      return state_.queue.Add(state_.now + reply->thought, Happening::kAnswer);
+    }
+    (void)Apply(answered);
+    DecideOnce();
+  }
+}
+
+void Simulator::Relieve(const std::string& why) {
+  const std::string_view name = state_.engine.policy().name();
+  const std::string parts(name.substr(std::min(name.find('+'), name.size())));
+  const sched::SchedulerSet successor{state_.engine.outside()->terms().fallback + parts,
+                                      sched::FormatSettings(settings_)};
+  std::string why_not;
+  auto policy = sched::MakePolicy(successor.name, settings_, &why_not);
+  MILLRACE_CHECK(policy != nullptr, why_not);  // the policy was made with its order
+  if (!relief_) relief_ = Relief{state_.now, why, successor.name, adviser_ ? adviser_->Transcript() : std::string()};
+  adviser_.reset();
+  on_its_way_.reset();
+  state_.engine.SetPolicy(std::move(policy));
+  Journal(successor);
+  if (state_.options.watch != nullptr) state_.options.watch->SchedulerChanged();
+  DecideOnce();
+}
+
+Result<std::unique_ptr<Adviser>> StartAdviser(const sched::OutsideTerms& terms, const SimOptions& options) {
+  if (!options.ask)
+    return Invalid("scheduler external: " + Quote(terms.program) +
+                   " is not asked here; `millrace sim` and `compare` ask");
+  return options.ask(terms);
+}
+
+void Simulator::DecideOnce() {
   if (state_.options.journal) state_.options.journal(sched::FormatMark(state_.now, sched::JournalMark::kDecide));
+  const std::size_t before = effects_.size();
   const auto begin = std::chrono::steady_clock::now();
   state_.engine.Decide(state_.now, &effects_);
   wake_ = state_.engine.NextWake();
   decision_seconds_ += SecondsSince(begin);
   // A wake-up in the past is put off: the policy has been asked just now.
   if (wake_ && *wake_ <= state_.now) wake_ = state_.now + kMillisecond;
-  for (const sched::Effect& effect : effects_) {
-    if (const auto decision = sched::DecisionOf(effect)) Journal(*decision);
-  }
-  Drain();
-  for (const JobId job : ended_) (void)state_.engine.Forget(job);
-  ended_.clear();
-  if (state_.options.watch != nullptr) {
-    state_.options.watch->Decided(state_.now, state_.engine, std::exchange(arrived_, {}));
+  for (std::size_t i = before; i < effects_.size(); ++i) {
+    if (const auto decision = sched::DecisionOf(effects_[i])) Journal(*decision);
   }
 }
 

@@ -18,14 +18,19 @@
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/history/job_history.h"
+#include "schedulers/policies/external/conduct.h"
 
 namespace millrace::sim {
+
+// Starts what answers for this program; fails as SimOptions::ask does, or if there is none.
+[[nodiscard]] Result<std::unique_ptr<Adviser>> StartAdviser(const sched::OutsideTerms& terms,
+                                                            const SimOptions& options);
 
 class Simulator final : private ModelHost {
  public:
   // Requires: the arguments outlive the simulator and were checked.
   Simulator(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
-            const sched::Settings& settings, const SimOptions& options);
+            const sched::Settings& settings, const SimOptions& options, std::unique_ptr<Adviser> adviser);
 
   SimResult Run();
 
@@ -41,7 +46,13 @@ class Simulator final : private ModelHost {
   [[nodiscard]] bool Stuck() const;
   [[nodiscard]] std::vector<StuckJob> StuckJobs() const;
   void Handle(const TimedHappening& entry);
+  // Decides, asks the policy's program what it wants to know, and decides again, until there is no open question whose
+  // answer takes no time.
   void Decide();
+  void DecideOnce();
+  void ConsultProgram();
+  // Has the fallback decide from now on.
+  void Relieve(const std::string& why);
   bool Apply(const sched::Event& event) override;
   void Journal(const sched::Event& event);
   void Drain();
@@ -98,6 +109,10 @@ class Simulator final : private ModelHost {
   std::vector<std::uint64_t> flows_ended_;
   std::vector<SlotId> works_ended_;
   double decision_seconds_ = 0;
+  std::unique_ptr<Adviser> adviser_;  // null until the policy has a question
+  sched::Conduct conduct_;
+  std::optional<sched::PolicyAnswered> on_its_way_;  // an answer whose thinking takes time
+  std::optional<Relief> relief_;
 };
 
 }  // namespace millrace::sim

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "schedulers/core/outside.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/policies/make_scheduler.h"
 #include "schedulers/policies/settings_file.h"
@@ -56,6 +57,12 @@ Status SchedulerChoice::Use(const std::string& name, const sched::Settings& sett
   std::string why;
   const std::unique_ptr<sched::Policy> policy = sched::MakeScheduler(scheduler, false, &why);
   if (policy == nullptr) return Invalid(why);
+  if (const sched::Outside* outside = policy->outside(); outside != nullptr) {
+    return Invalid(
+        "scheduler external: a program orders the jobs of simulations alone (docs/schedulers/external.md); "
+        "choose " +
+        outside->terms().fallback + " or another scheduler");
+  }
   name_ = scheduler.name = policy->name();
   jobs_.SetScheduler(scheduler, step);
   return Status::Ok();

@@ -7,6 +7,7 @@
 
 #include "master/jobs/waiting_jobs.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/core/policy.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/make_scheduler.h"
 #include "schedulers/policies/settings_file.h"
@@ -52,7 +53,10 @@ Result<kj::Promise<std::shared_ptr<const WhatHelps::Answer>>> WhatHelps::Ask(Que
   const std::string settings = sched::FormatSettings(scheduler_.settings());
   for (const std::string& name : question.under) {
     std::string why;
-    if (sched::MakeScheduler({name, settings}, false, &why) == nullptr) return Invalid(why);
+    const std::unique_ptr<sched::Policy> policy = sched::MakeScheduler({name, settings}, false, &why);
+    if (policy == nullptr) return Invalid(why);
+    if (policy->outside() != nullptr)
+      return Invalid("scheduler external: its program is not asked what it would do; name another scheduler");
   }
   auto reply = kj::newPromiseAndFulfiller<std::shared_ptr<const Answer>>();
   if (waiting_.size() >= kMostWaiting)

@@ -25,6 +25,8 @@ from .context import current as task
 from .errors import CommandFailed, JobFailed, MillraceError, TaskError, UsageError
 from .formats import Format
 from .jobs import File, Job, To, job
+from .laboratory import Simulation, compare, simulate
+from .policy import Policy, serve
 
 __version__ = "0.1.0"
 
@@ -36,14 +38,19 @@ __all__ = [
     "Job",
     "JobFailed",
     "MillraceError",
+    "Policy",
+    "Simulation",
     "Task",
     "TaskError",
     "To",
     "UsageError",
+    "compare",
     "counter",
     "file",
     "job",
     "option",
+    "serve",
+    "simulate",
     "status",
     "task",
 ]

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedulers from outside: what the Python package makes of the lines, the examples against the built-in schedulers in `millrace sim`, and
+programs that misbehave. Takes MILLRACE_BIN, the program or its directory."""
+
+import csv
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "client" / "python" / "src"))
+
+import millrace  # noqa: E402
+from millrace import policy, program  # noqa: E402
+
+EXAMPLES = ROOT / "client" / "python" / "examples" / "policies"
+
+
+def said(*lines):
+    """What a policy answers to these lines."""
+    sink = io.BytesIO()
+    millrace.serve(Told, source=io.BytesIO("".join(line + "\n" for line in lines).encode()), sink=sink)
+    return sink.getvalue().decode().splitlines()
+
+
+class Told(millrace.Policy):
+    seen = []
+
+    def order(self, cluster, kind):
+        Told.seen.append((kind, cluster.now, [(job.id, job.running(kind), job.remaining(kind), job.may_take(kind)) for job in cluster.jobs]))
+        return reversed(cluster.jobs)
+
+    def place(self, cluster):
+        return [(job, node, "map") for node in cluster.nodes.values() if node.free_maps for job in cluster.jobs[:1]]
+
+    def preempt(self, cluster):
+        return [(job, "reduce", 2, "make room") for job in cluster.jobs if job.reduces_running > 1]
+
+    def wake(self, cluster):
+        return cluster.now + 5 if cluster.refused else None
+
+
+class LinesTest(unittest.TestCase):
+    def test_hello(self):
+        self.assertEqual(said("hello 1 clock=simulated interval=500000 news=of%20later"), ["hello 1 name=Told kind=ranking"])
+        with self.assertRaisesRegex(millrace.UsageError, "version 1"):
+            said("hello 2 clock=simulated")
+
+    def test_a_state_and_what_changes(self):
+        Told.seen = []
+        answer = said(
+            "whole", "at now=7", "node id=n1 rack=r1 datacenter= maps=2 reduces=1 free_maps=1 free_reduces=0", "slots maps=2 reduces=1 permits=1",
+            "job id=job3 name=a%20b user=ada pool=ada priority=NORMAL submitted=5 order=1 maps=4 reduces=2 bytes=100",
+            "job id=job1 name=c user=bob pool=bob priority=HIGH submitted=3 order=0 maps=1 reduces=0 bytes=100 later=1",
+            "tasks job=job3 maps_pending=3 maps_running=1 maps_done=0 reduces_pending=0 reduces_running=2 reduces_done=0 computing=1 demand_maps=4 demand_reduces=2 demand_permits=2 offered=mr map_mean=9",
+            "decide question=4",
+            "at now=9", "ended job=job1", "tasks job=job3 maps_pending=0 maps_running=1 maps_done=3 reduces_pending=0 reduces_running=1 reduces_done=1 computing=1 demand_maps=1 demand_reduces=1 demand_permits=1 offered=",
+            "lost id=n1", "refused what=x%20on%20y why=z%3D1", "decide question=5")
+        self.assertEqual(answer, [
+            "preempt kind=reduce job=job3 tasks=2 reason=make%20room", "launch kind=map job=job1 node=n1",
+            "order maps=job3,job1 reduces=job3,job1 permits=job3,job1", "seen 4",
+            "order maps=job3 reduces=job3 permits=job3", "wake at=14", "seen 5"])
+        self.assertEqual(Told.seen[0], ("map", 7, [("job1", 0, 1, False), ("job3", 1, 4, True)]))
+        self.assertEqual(Told.seen[-1], ("permit", 9, [("job3", 1, 1, False)]))
+
+    def test_what_a_policy_prints_is_no_answer(self):
+        class Chatty(millrace.Policy):
+            def order(self, cluster, kind):
+                print("thinking")
+                return cluster.jobs
+
+        sink, errors = io.BytesIO(), io.StringIO()
+        stderr, sys.stderr = sys.stderr, errors
+        try:
+            policy.serve(Chatty(), source=io.BytesIO(b"at now=1\ndecide question=1\n"), sink=sink)
+        finally:
+            sys.stderr = stderr
+        self.assertEqual(sink.getvalue(), b"order maps= reduces= permits=\nseen 1\n")
+        self.assertEqual(errors.getvalue(), "thinking\n" * 3)
+
+    def test_the_time_of_a_task(self):
+        job = policy.Job("job1", map_time=5, profile_map_time=7, profile_reduce_time=3)
+        self.assertEqual([job.task_time("map"), job.task_time("reduce")], [5, 3])
+        job.map_mean = 4
+        self.assertEqual(job.task_time("map"), 4)
+        self.assertIsNone(policy.Job("job2").task_time("map"))
+
+
+@unittest.skipUnless(os.environ.get("MILLRACE_BIN"), "MILLRACE_BIN names no program")
+class SimulatedTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        self.environment = {**os.environ, "PYTHONPATH": str(ROOT / "client" / "python" / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def millrace(self, *words, timeout=300):
+        return subprocess.run([program.find(), *map(str, words)], capture_output=True, text=True, env=self.environment, timeout=timeout, check=False)
+
+    def write(self, name, text, mode=0o644):
+        path = self.directory / name
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        path.chmod(mode)
+        return path
+
+    def script(self, name, body):
+        """A program that answers the hello, and then does as `body` says for each question, which it has as `question`."""
+        path = self.directory / name
+        path.write_text("\n".join([f"#!{sys.executable}", "import os, signal, sys, time", 'print("hello 1 name=bad kind=ranking", flush=True)', "for line in sys.stdin:",
+                                   '    if not line.startswith("decide"): continue', '    question = line.split("=")[1].strip()', "    " + body, ""]), encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def workload(self, name, seed, nodes=4, jobs=25):
+        """A workload of jobs of several users, priorities and sizes that arrive one after another."""
+        chance = random.Random(seed)
+        lines = [f"seed = {seed}", "[cluster]", f"nodes = {nodes}", "racks = 2", "map_slots = 2", "reduce_slots = 1", ""]
+        for job in range(jobs):
+            lines += ["[[jobs]]", f'name = "j{job}"', f'user = "u{chance.randrange(3)}"', f'priority = "{chance.choice(["HIGH", "NORMAL", "NORMAL", "VERY_LOW"])}"',
+                      f'arrival = {{ kind = "list", times = ["{job * chance.choice([1, 2, 5])}s"] }}', f"maps = {chance.choice([1, 2, 3, 8, 20])}",
+                      f"reduces = {chance.choice([0, 1, 2, 5])}", f'map_time = "{chance.randrange(2, 20)}s"', f'reduce_time = "{chance.randrange(2, 20)}s"',
+                      "map_output = 0.3", ""]
+        return self.write(name, "\n".join(lines))
+
+    def journal(self, workload, scheduler, *words):
+        path = self.directory / "journal"
+        done = self.millrace("sim", workload, "--scheduler", scheduler, "--journal", path, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path.read_text()
+
+    @staticmethod
+    def without_answers(journal):
+        """The events, without the lines by which a program speaks and without the marks of Decide, which comes again after each answer."""
+        return [line for line in journal.splitlines() if line.split(" ")[1] not in ("PolicyAnswered", "decide", "SchedulerSet")]
+
+    def test_examples_decide_as_the_built_in_schedulers(self):
+        for seed in range(1, 5):
+            workload = self.workload("w.toml", seed)
+            for name in ("fifo", "fair"):
+                for parts in ("", "+delay", "+ccs", "+delay+ccs"):
+                    with self.subTest(seed=seed, scheduler=name + parts):
+                        theirs = self.journal(workload, f"mine{parts}=external:{EXAMPLES / name}.py{parts}")
+                        self.assertIn(" PolicyAnswered ", theirs)
+                        self.assertEqual(self.without_answers(theirs), self.without_answers(self.journal(workload, name + parts)))
+
+    def test_a_journal_replays_without_the_program(self):
+        workload = self.workload("w.toml", 7)
+        mine = self.write("mine.py", (EXAMPLES / "shortest.py").read_text(), 0o755)
+        settings = self.write("external.toml", f'[external]\nprogram = "{mine}"\n')
+        journal = self.write("journal.txt", self.journal(workload, f"external:{mine}+ccs"))
+        mine.unlink()
+        done = self.millrace("sim", journal, "--replay", "--scheduler", "external+ccs", "--settings", settings)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the same decisions", done.stdout)
+
+    def test_the_order_of_a_ranking_counts(self):
+        """The last job of four is the shortest: under fifo it ends last, under the program first of those that wait."""
+        workload = self.write("w.toml", """\
+            [cluster]
+            nodes = 1
+            map_slots = 1
+            reduce_slots = 1
+            """ + "".join(f'[[jobs]]\nname = "j{i}"\narrival = {{ kind = "list", times = ["{i}s"] }}\nmaps = {maps}\nreduces = 0\nmap_time = "10s"\n' for i, maps in enumerate((3, 9, 9, 1))))
+        done = self.millrace("sim", workload, "--scheduler", f"external:{EXAMPLES / 'shortest.py'}", "-o", self.directory / "out")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with (self.directory / "out" / "shortest" / "jobs.csv").open() as file:
+            ends = {job["name"]: float(job["end"]) for job in csv.DictReader(file)}
+        self.assertLess(ends["j3-0"], ends["j0-0"])
+
+    def test_from_python(self):
+        """A class is simulated and compared; its file has a main part, which is not run."""
+        workload = self.workload("w.toml", 5, jobs=8)
+        self.write("greedy.py", """\
+            import millrace
+
+            class Backwards(millrace.Policy):
+                def order(self, cluster, kind):
+                    return sorted(cluster.jobs, key=lambda job: -job.order)
+
+            def inner():
+                class Inner(Backwards):
+                    pass
+                return Inner
+
+            if __name__ == "__main__":
+                raise SystemExit("this is not to be run")
+            """)
+        sys.path.insert(0, str(self.directory))
+        self.addCleanup(sys.path.remove, str(self.directory))
+        self.addCleanup(sys.modules.pop, "greedy", None)
+        import greedy
+
+        mine = millrace.simulate(greedy.Backwards, workload, words=["--nodes", "2"])
+        self.assertEqual((mine.scheduler, len(mine.jobs)), ("backwards", 8))
+        self.assertEqual(millrace.simulate(greedy.Backwards, workload, words=["--nodes", "2"]).jobs, mine.jobs)
+        theirs = millrace.simulate("fifo", workload, words=["--nodes", "2"])
+        self.assertNotEqual([job["end"] for job in mine.jobs], [job["end"] for job in theirs.jobs])
+        document = millrace.compare([greedy.Backwards, "fifo"], workload, repeat=2)
+        self.assertEqual(document["schedulers"], ["backwards", "fifo"])
+        with self.assertRaisesRegex(millrace.UsageError, "not at the top level of a file"):
+            millrace.simulate(greedy.inner(), workload)
+        with self.assertRaisesRegex(millrace.CommandFailed, "no scheduler is called"):
+            millrace.simulate("nonsense", workload)
+
+    def relieved(self, program_path, *words, timeout=120):
+        """The program is relieved, every job ends, and the program is told why. Returns standard error."""
+        workload = self.workload("w.toml", 3, jobs=6)
+        begin = time.monotonic()
+        done = self.millrace("sim", workload, "--scheduler", f"external:{program_path}", *words, timeout=timeout)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("relieved", done.stderr)
+        self.assertIn("fair decided from then on", done.stderr)
+        self.assertNotIn("stuck", done.stderr)
+        self.took = time.monotonic() - begin
+        return done.stderr
+
+    def test_programs_that_misbehave(self):
+        for body, why in [
+            ('print("nonsense", flush=True); print("seen", question, flush=True)', 'line 1, "nonsense": no answer begins like this'),
+            ('print("order maps=job1,", flush=True); print("seen", question, flush=True)', "order takes jobs"),
+            ('print("seen 77", flush=True)', 'answered "seen 77" to question'),
+            ('os._exit(3)', "has ended with status 3"),
+            ('os.kill(os.getpid(), signal.SIGSEGV)', "was ended by signal 11"),
+            ('print("my last words", file=sys.stderr, flush=True); os._exit(1)', "it said: my last words"),
+            ('os.write(1, b"x" * (5 << 20)); print("seen", question, flush=True)', 'without a line that begins with "seen"'),
+            ('os.close(1); os.close(0); time.sleep(1000)', "has closed its standard output"),
+        ]:
+            with self.subTest(body=body):
+                self.assertIn(why, self.relieved(self.script("bad.py", body)))
+
+    def test_what_is_impossible_is_refused_until_it_is_too_much(self):
+        bad = self.script("bad.py", 'print("order maps=job999,job0,job0\\nlaunch kind=map job=job0 node=n77\\nseen", question, flush=True)')
+        errors = self.relieved(bad)
+        self.assertIn("parts of its answers were refused", errors)
+        self.assertIn("refused what=order%20of%20job999 why=there%20was%20never%20such%20a%20job", errors)
+        self.assertIn("why=it%20is%20named%20twice", errors)
+        self.assertIn("launch%20of%20job0%20on%20n77 why=the%20node%20has%20no%20free%20slot", errors)
+
+    def test_a_program_that_sleeps_and_ignores_signals(self):
+        errors = self.relieved(self.script("bad.py", "signal.signal(signal.SIGTERM, signal.SIG_IGN); open(%r, 'w').write(str(os.getpid())); time.sleep(1000)" % str(self.directory / "pid")))
+        self.assertIn("has not answered within 20 s", errors)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int((self.directory / "pid").read_text()), 0)
+
+    def test_a_program_that_is_none(self):
+        workload = self.workload("w.toml", 3, jobs=2)
+        for path, why in [("nowhere.py", "nowhere.py"), (self.write("silent.py", "", 0o644), "has ended with status 0"),
+                          (self.write("old.py", f"#!{sys.executable}\nprint('hello 9 name=x')\n", 0o755), "does not speak version 1"),
+                          (self.write("odd.py", f"#!{sys.executable}\nprint('hello 1 kind=odd')\n", 0o755), "kind is ranking or assignment")]:
+            with self.subTest(path=path):
+                done = self.millrace("sim", workload, "--scheduler", f"external:{path}")
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(why, done.stderr)
+        settings = self.write("external.toml", '[external]\nfallback = "cp"\n')
+        done = self.millrace("sim", workload, "--scheduler", "external", "--settings", settings)
+        self.assertIn('external.fallback: "cp" is not one of the schedulers that order jobs', done.stderr)
+
+    def test_thinking_takes_time(self):
+        """A question of an assignment that is open for longer than the limit goes to the fallback; one that is answered within it does not."""
+        workload = self.workload("w.toml", 5, jobs=6)
+        words = ("sim", workload, "--scheduler", f"external:{EXAMPLES / 'fair.py'}", "--settings", self.write("strict.toml", "[external]\ntolerate = 0\n"))
+        slow = self.millrace(*words, "--think", "50ms")
+        self.assertEqual(slow.returncode, 1)
+        self.assertIn("limits missed", slow.stderr)
+        self.assertEqual(self.millrace(*words, "--think", "5ms").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
