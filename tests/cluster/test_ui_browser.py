@@ -382,16 +382,23 @@ class LargeTest(BrowserTest):
             self.open(ui.address)
             self.wait_for("#words, .stream canvas")
 
+            # What is under way when the sizes are taken is no growth: how much that is depends on what else the machine does.
+            self.browser.run("window.underWay = 0; const fetched = window.fetch; window.fetch = async (...how) => { window.underWay++; try { return await fetched(...how); } finally { window.underWay--; } };")
+            many = "const done = arguments[0]; import('/source.js').then(async ({link, tell}) => { for (let i = 0; i < 600; i++) { link.ticks++; tell(); if (i % 50 === 0) await new Promise((go) => setTimeout(go, 20)); } done(true); });"
+
             def sizes():
+                self.browser.wait(many)
+                self.wait("window.underWay === 0", "nothing is under way")
+                self.browser.painted()
                 self.browser.protocol("HeapProfiler.collectGarbage")
                 return (self.browser.run("return document.getElementsByTagName('*').length"), self.browser.protocol("Runtime.getHeapUsage")["usedSize"])
 
-            many = "const done = arguments[0]; import('/source.js').then(async ({link, tell}) => { for (let i = 0; i < 600; i++) { link.ticks++; tell(); if (i % 50 === 0) await new Promise((go) => setTimeout(go, 20)); } setTimeout(() => done(true), 500); });"
-            self.browser.wait(many)
-            elements, heap = sizes()
-            self.browser.wait(many)
-            self.browser.wait(many)
-            more_elements, more_heap = sizes()
+            def smallest():
+                several = [sizes() for _ in range(3)]
+                return (min(one[0] for one in several), min(one[1] for one in several))
+
+            elements, heap = smallest()
+            more_elements, more_heap = smallest()
             self.assertLess(abs(more_elements - elements), 50)
             self.assertLess(more_heap, heap * 1.3 + (1 << 20))
 
