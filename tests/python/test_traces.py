@@ -423,6 +423,78 @@ class OddFiles(Traces):
         self.assertRegex(said, r"2 odd lines left out; the first is .*trace:2: the line has 1 fields, not 18\n")
         self.assertIn("2 jobs from", said)
 
+    def test_control_characters_of_a_file_reach_no_terminal_and_no_comment(self):
+        said = self.trace("import", "swf", self.file("x\x1b[31m\x00 " * 18), status=1)[1]
+        self.assertRegex(said, r"trace:1: job number is 'x\\x1b\[31m\\x00', not a number")
+        path = self.file("; Computer: a\x1b[31m\u2028b\x00\n" + SWF)
+        out, said = self.trace("import", "swf", path)
+        self.assertTrue(all(each.isprintable() or each == "\n" for each in out + said))
+        self.assertIn("its header says Computer: a\\x1b[31m b\\x00\n", said)
+
+    def test_hostile_files_cost_no_more_than_others(self):
+        profiles = {f"p{at}": {"type": "composed", "seq": [f"p{at + 1}"] * 1000} for at in range(15)}
+        file = {
+            "jobs": [{"id": 1, "subtime": 0, "res": 1, "profile": "p0"}],
+            "profiles": {**profiles, "p15": {"type": "delay", "delay": 1e-50}},
+        }
+        self.trace("import", "batsim", self.file(json.dumps(file)))  # 1000^15 delays, of 1e-5 s together
+        self.trace("import", "alibaba2018", self.file("M" + "9" * 100_000 + ",3,j_1,1,Terminated,1000,1010,100,0.5\n"))
+        bomb = self.file(gzip.compress(b"1" * 50_000_000))
+        self.assertRegex(self.trace("import", "swf", bomb, status=1)[1], r"trace:1: the line is longer than")
+
+    def test_files_at_random_are_read_or_refused(self):
+        """Fixtures with changes in them: one line says what is wrong, or what is made is TOML."""
+        fixtures = [
+            ("swf", "unilu.swf"),
+            ("sls", "inputsls.json"),
+            ("synth", "syn.json"),
+            ("synth", "syn_generic.json"),
+            ("batsim", "batsim.json"),
+        ]
+        fixtures += [("alibaba2018", "batch_task.csv"), ("google2019", "instance_events.csv"), ("google2019", "instance_events.json")]
+        fixtures += [("csv", "jobs.csv")]
+        parts = [
+            b"-1",
+            b"nan",
+            b"1e400",
+            b"9" * 5000,
+            b'"',
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b"null",
+            b"\x00",
+            b"\xff",
+            b",",
+            b"\n",
+            b"\\",
+            b"1e9",
+            b"0",
+            b"_",
+        ]
+        seed = int(os.environ.get("MILLRACE_TEST_SEED", random.SystemRandom().randrange(1 << 30)))
+        rng, statuses = random.Random(seed), set()
+        for turn in range(200):
+            kind, name = rng.choice(fixtures)
+            data = bytearray(Path(self.fixture(name)).read_bytes())
+            for _ in range(rng.randrange(1, 4)):
+                at = rng.randrange(len(data))
+                data[at : at + rng.randrange(8)] = rng.choice(parts)
+            if turn % 10 == 0:
+                del data[rng.randrange(len(data)) :]
+            words = ["import", kind, self.file(bytes(data)), *(["--skip-odd"] if turn % 3 == 0 else [])]
+            with self.subTest(seed=seed, turn=turn, words=words):
+                out, err = io.StringIO(), io.StringIO()
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                    status = trace.main(words)
+                statuses.add(status)
+                if status:
+                    self.assertEqual((status, out.getvalue(), err.getvalue().count("\n")), (1, "", 1), err.getvalue())
+                elif tomllib is not None:
+                    self.assertIn("jobs", tomllib.loads(out.getvalue()))
+        self.assertEqual(statuses, {0, 1}, f"seed {seed}")
+
     def test_sls(self):
         def with_task(**changed):
             return sls(job_tasks=[SLS_TASK, {key: value for key, value in {**SLS_TASK, **changed}.items() if value is not None}])
@@ -542,7 +614,7 @@ class OddFiles(Traces):
         with mock.patch.object(trace, "MOST_JOBS", 3):
             text = "".join(SWF.replace("1 0", f"{number} 0", 1) for number in range(1, 5))
             self.assertIn("there are more than 3 jobs", self.trace("import", "swf", self.file(text), status=1)[1])
-        with mock.patch("millrace.traces.workload.MOST_FILE", 200):
+        with mock.patch("millrace.traces.workload.MOST_FILE", 450):
             self.assertIn("take fewer jobs by --jobs", self.trace("import", "swf", self.file(text), status=1)[1])
 
 
@@ -580,7 +652,7 @@ class Words(Traces):
         before = Path(path).read_text()
         self.trace("import", "swf", self.file(SWF + "x\n"), "-o", path, status=1)
         self.assertEqual(Path(path).read_text(), before)
-        with mock.patch("millrace.traces.workload.MOST_FILE", 10):
+        with mock.patch("millrace.traces.workload.MOST_FILE", 150):
             self.trace("import", "swf", self.file(SWF), "-o", path, status=1)
         self.assertEqual(sorted(os.listdir(self.place)), ["out.toml", "trace"])
         said = self.trace("import", "swf", self.file(SWF), "-o", os.path.join(self.place, "none", "x"), status=1)[1]

@@ -25,7 +25,7 @@ from typing import Any, Callable, NoReturn, Optional, TextIO, cast
 from .errors import MillraceError, UsageError
 from .traces import alibaba2018, batsim, google2019, run, sls, swf, swim, synth, table, workload
 from .traces.job import FAILED, KILLED, MOST_JOBS, TraceJob, fault_of
-from .traces.source import Notes, Source, TraceError
+from .traces.source import Notes, Source, TraceError, printable
 
 FAILED_STATUS, WRONG_USAGE = 1, 2
 _PROGRAM = "millrace trace"
@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     words = verbs.add_parser("import", help="make a workload of `millrace sim` from a trace", epilog=_formats(READERS), formatter_class=raw)
     words.add_argument("format", metavar="FORMAT", choices=READERS)
     words.add_argument("file", metavar="FILE", help="may be compressed by gzip; - is standard input")
-    words.add_argument("-o", dest="output", metavar="OUT", help="the file to write (default: standard output)")
+    words.add_argument("-o", "--output", dest="output", metavar="OUT", help="the file to write (default: standard output)")
     words.add_argument("--to", choices=("toml", "swim"), default="toml", help="a workload file, or a SWIM trace, which has bytes only")
     words.add_argument("--jobs", type=_count, metavar="N", help="the first N jobs that are left after all else")
     words.add_argument(
@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     words.add_argument(
         "what", metavar="WHAT", help="a directory with jobs.csv, from `millrace sim -o DIR`, or a workload of plain numbers (TOML)"
     )
-    words.add_argument("-o", dest="output", metavar="OUT", help="the file to write (default: standard output)")
+    words.add_argument("-o", "--output", dest="output", metavar="OUT", help="the file to write (default: standard output)")
     return parser
 
 
@@ -150,7 +150,7 @@ def main(words: Sequence[str]) -> int:
     except SystemExit as done:  # of argparse, after --help or a wrong word
         return _flushed(int(done.code or 0))
     except MillraceError as error:
-        _say(f" {parsed.verb}: {error}")
+        print(f"millrace: trace {parsed.verb}: {printable(str(error))}", file=sys.stderr)
         return WRONG_USAGE if isinstance(error, UsageError) else FAILED_STATUS
     except OSError as error:
         return _lost(error)
@@ -167,13 +167,9 @@ def _flushed(status: int) -> int:
 
 def _lost(error: OSError) -> int:
     """Says that standard output is lost; what is still held for it goes nowhere, so that nothing is said of it twice."""
-    _say(f": standard output cannot be written: {error.strerror}")
+    print(f"millrace: trace: standard output cannot be written: {error.strerror}", file=sys.stderr)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return FAILED_STATUS
-
-
-def _say(what: str) -> None:
-    print("millrace: trace" + " ".join(what.split("\n")), file=sys.stderr)
 
 
 # The verbs ------------------------------------------------------------------------------------------------------------
@@ -229,7 +225,8 @@ def _usable(jobs: Iterable[TraceJob], source: Source, notes: Notes, keep_failed:
 
 def _cut(jobs: Iterator[TraceJob], notes: Notes, words: argparse.Namespace) -> list[TraceJob]:
     first, kept = None, list[TraceJob]()
-    most = words.jobs or MOST_JOBS
+    fit = MOST_JOBS if words.to == "swim" else min(MOST_JOBS, workload.MOST_FILE // workload.LEAST_SECTION)
+    most = min(words.jobs or fit, fit)
     for job in jobs:
         first = job.submit if first is None else first
         after = job.submit - first
@@ -239,8 +236,8 @@ def _cut(jobs: Iterator[TraceJob], notes: Notes, words: argparse.Namespace) -> l
             notes.leave_out("jobs left out that come before --from")
             continue
         if len(kept) == most:
-            if words.jobs is None:
-                raise TraceError(f"there are more than {MOST_JOBS} jobs, the most of a workload; take fewer by --jobs or --until")
+            if words.jobs is None or words.jobs > fit:
+                raise TraceError(f"there are more than {fit} jobs, the most that a workload can hold; take fewer by --jobs or --until")
             break
         kept.append(job)
     if not kept:
@@ -284,7 +281,7 @@ def _but(notes: Notes) -> str:
 
 def _tell(what: str, notes: Notes) -> None:
     for line in (what, *notes.lines()):
-        print(f"{_PROGRAM}: {' '.join(line.split())}", file=sys.stderr)
+        print(f"{_PROGRAM}: {printable(line)}", file=sys.stderr)
 
 
 @contextlib.contextmanager

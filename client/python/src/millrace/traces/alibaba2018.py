@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""batch_task.csv of Alibaba's cluster-trace-v2018 (github.com/alibaba/clusterdata, trace_2018.md): a row a task of a job, without a
+"""batch_task.csv of Alibaba's cluster-trace-v2018 (github.com/alibaba/clusterdata): a row a task of a job, without a
 header. A task has a number of instances, and its name says after which tasks it comes: R3_1_2 after those of numbers 1 and 2.
 
 The instances of tasks that come after none are maps here, those of all others reduces.
@@ -15,7 +15,7 @@ from .job import DONE, FAILED, MOST_JOBS, MOST_MAPS, MOST_SECONDS, TraceJob
 from .source import Notes, Odd, Source, number, whole
 
 FIELDS = ("task_name", "instance_num", "job_name", "task_type", "status", "start_time", "end_time", "plan_cpu", "plan_mem")
-_NAME = re.compile(r"[A-Za-z]+(\d+)((?:_\d+)*)(?:_Stg\d+)?")
+_NAME = re.compile(r"[A-Za-z]+(\d{1,9})((?:_\d{1,9})*)(?:_Stg\d{1,9})?")
 _STATES = ("Terminated", "Failed", "Running", "Waiting", "Ready", "Interrupted", "Cancelled")
 
 

@@ -66,9 +66,10 @@ def read(source: Source, notes: Notes, flops: float = 0) -> Iterator[TraceJob]:
     except Odd as odd:
         source.refuse(odd.line or line_of(text, ("nb_res",)), odd.what)
     known = set[str]()
+    times: dict[str, float] = {}
     for at, value in enumerate(jobs):
         try:
-            job = _job(value, profiles, flops, notes)
+            job = _job(value, profiles, times, flops, notes)
             if job.name in known:
                 raise Odd(f"id {job.name!r} is that of a job above, too")
         except Odd as odd:
@@ -79,14 +80,14 @@ def read(source: Source, notes: Notes, flops: float = 0) -> Iterator[TraceJob]:
         yield job
 
 
-def _job(value: Any, profiles: dict[str, Any], flops: float, notes: Notes) -> TraceJob:
+def _job(value: Any, profiles: dict[str, Any], times: dict[str, float], flops: float, notes: Notes) -> TraceJob:
     if not isinstance(value, dict):
         raise Odd(f"a job is {shown(value)}, which is no object")
     if "id" not in value:
         raise Odd("the job has no id")
     resources = whole(value.get("res"), "res", 1, MOST_NODES)
     profile = value.get("profile")
-    took = _seconds(str(profile), profiles, resources, flops, notes, 0)
+    took = _seconds(str(profile), profiles, times, flops, notes, 0)
     wall = number(value.get("walltime", -1), "walltime", -1, MOST_SECONDS)
     if 0 <= wall < took:
         notes.assume("a job that would reach its walltime runs until then, as Batsim has it")
@@ -105,37 +106,44 @@ def _job(value: Any, profiles: dict[str, Any], flops: float, notes: Notes) -> Tr
     return job
 
 
-def _seconds(name: str, profiles: dict[str, Any], resources: int, flops: float, notes: Notes, depth: int) -> float:
-    """Returns how long a job of this profile runs. Raises At, at the profile, if that cannot be known."""
+def _seconds(name: str, profiles: dict[str, Any], times: dict[str, float], flops: float, notes: Notes, depth: int) -> float:
+    """Returns how long a job of this profile runs; `times` has those that are known. Raises At, at the profile, if that cannot be known."""
+    if name in times:
+        return times[name]
     if name not in profiles:
         raise Odd(f"profile {name!r} is not among the profiles")
     profile, path = profiles[name], ("profiles", name)
     if not isinstance(profile, dict):
         raise At(path, f"the profile {name!r} is no object")
-    kind = _KINDS.get(str(profile.get("type")), str(profile.get("type")))
     try:
-        if kind == "delay":
-            return number(profile.get("delay"), "delay", 0, MOST_SECONDS)
-        if kind == "composed":
+        if _KINDS.get(str(profile.get("type")), profile.get("type")) == "composed":
             parts = member(profile, "seq", list, path)
-            if depth >= _MOST_DEPTH or len(parts) > 10_000:
+            if depth >= _MOST_DEPTH:
                 raise Odd(f"the profile {name!r} has too many profiles within each other, or is a part of itself")
             repeat = whole(profile.get("repeat", 1), "repeat", 0, 1_000_000)
-            return repeat * sum(_seconds(str(part), profiles, resources, flops, notes, depth + 1) for part in parts)
-        if kind not in ("parallel", "parallel_homogeneous"):
-            raise Odd(f"the profile {name!r} is of type {shown(profile.get('type'))}, whose time depends on Batsim's platform")
-        work = profile.get("cpu", 0)
-        most = max((number(each, "cpu") for each in work), default=0) if isinstance(work, list) else number(work, "cpu")
-        if most > 0 and flops <= 0:
-            raise Odd(f"the profile {name!r} computes {most:g} operations; say by --flops how many a host does in a second")
-        sent = profile.get("com", 0)
-        if any(sent) if isinstance(sent, list) else sent:
-            notes.assume("transfers between hosts take no time")
-        return most / flops if most > 0 else 0.0
+            times[name] = repeat * sum(_seconds(str(part), profiles, times, flops, notes, depth + 1) for part in parts)
+        else:
+            times[name] = _plain_seconds(name, profile, flops, notes)
     except At:
         raise
     except Odd as odd:
         raise At(path, odd.what) from None
+    return times[name]
+
+
+def _plain_seconds(name: str, profile: dict[str, Any], flops: float, notes: Notes) -> float:
+    kind = _KINDS.get(str(profile.get("type")), profile.get("type"))
+    if kind == "delay":
+        return number(profile.get("delay"), "delay", 0, MOST_SECONDS)
+    if kind not in ("parallel", "parallel_homogeneous"):
+        raise Odd(f"the profile {name!r} is of type {shown(profile.get('type'))}, whose time depends on Batsim's platform")
+    work, sent = profile.get("cpu", 0), profile.get("com", 0)
+    most = max((number(each, "cpu") for each in work), default=0) if isinstance(work, list) else number(work, "cpu")
+    if most > 0 and flops <= 0:
+        raise Odd(f"the profile {name!r} computes {most:g} operations; say by --flops how many a host does in a second")
+    if any(sent) if isinstance(sent, list) else sent:
+        notes.fact(f"assumed: the transfers of the profile {name!r} take no time")
+    return most / flops if most > 0 else 0.0
 
 
 def write(jobs: Iterable[RunJob], out: TextIO, notes: Notes) -> None:

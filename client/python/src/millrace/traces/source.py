@@ -176,6 +176,11 @@ def whole(text: Union[str, int, float, None], field: str, least: int = 0, most: 
     return int(cast(Union[str, int], text)) if exact else int(value)
 
 
+def printable(text: str) -> str:
+    """Returns the text as one line for a terminal: what is no letter, mark or space, such as an escape, is shown as in a Python text."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in " ".join(text.split()))
+
+
 def shown(value: object) -> str:
     text = repr(value)
     return "missing" if value is None or value == "" else text if len(text) <= 60 else text[:57] + "..."

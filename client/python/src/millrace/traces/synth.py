@@ -9,6 +9,7 @@ sigma^2 = ln(1 + s^2 / m^2) and mu = ln(m) - sigma^2 / 2; a deviation of 0 means
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Iterator
@@ -73,10 +74,10 @@ def _drawn(file: dict[str, Any], notes: Notes) -> Iterator[TraceJob]:
     notes.assume("all maps of a job take the mean of the times drawn for them, and so do its reduces", jobs)
     left = MOST_TASKS
     for index in range(jobs):
-        workload = rng.choices(workloads, weights)[0]
-        begin, end = rng.choices(workload.times, workload.time_weights)[0]
+        workload = rng.choices(workloads, cum_weights=weights)[0]
+        begin, end = rng.choices(workload.times, cum_weights=workload.time_weights)[0]
         submit = math.floor(rng.uniform(begin, end))
-        kind = rng.choices(workload.classes, workload.weights)[0]
+        kind = rng.choices(workload.classes, cum_weights=workload.weights)[0]
         maps, map_seconds, map_cores = _tasks(kind.maps, rng, left)
         reduces, reduce_seconds, reduce_cores = _tasks(kind.reduces, rng, left)
         left -= maps + reduces
@@ -177,7 +178,7 @@ def _sample(value: dict[str, Any], path: Path, key: str, default: Optional[float
         weights = _weights([{"weights": each} for each in raw] if isinstance(raw, list) else [], (), "weights", where=where)
         if len(weights) != len(values):
             raise At(where, f"there are {len(values)} values and {len(weights)} weights")
-        return lambda rng: rng.choices(values, weights)[0]
+        return lambda rng: rng.choices(values, cum_weights=weights)[0]
     mean = _number(given, where, "val", 0, MOST_SECONDS)
     if "std" not in given:
         return _constant(mean)
@@ -201,8 +202,9 @@ def _log_normal(mean: float, deviation: float) -> Draw:
 
 
 def _weights(listed: list[Any], path: Path, key: str, default: Optional[float] = None, where: Path = ()) -> list[float]:
-    weights = [_number(each, where or (*path, at), key, 0, 1e12, default) for at, each in enumerate(listed)]
-    if sum(weights) <= 0:
+    """Returns the sums of the weights up to each, from which `choices` draws."""
+    weights = list(itertools.accumulate(_number(each, where or (*path, at), key, 0, 1e12, default) for at, each in enumerate(listed)))
+    if not weights or weights[-1] <= 0:
         raise At(where or path, f"{(where or path)[-1]} is empty, or no {key} is above 0")
     return weights
 

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Optional, TextIO
 
-from .job import Cluster, TraceJob
+from .job import Cluster, TraceJob, fault_of
 from .run import plain
-from .source import Odd, Source, TraceError, number, whole
+from .source import Odd, Source, TraceError, number, printable, whole
 
 MOST_FILE = 16 << 20  # lab/workload/simulation_file.cc reads no more
+LEAST_SECTION = 100  # bytes of any job
 
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -30,12 +31,12 @@ def quoted(text: str) -> str:
 
 def write(jobs: Iterable[TraceJob], cluster: Optional[Cluster], heading: Iterable[str], name: str, out: TextIO) -> None:
     """Writes a class of one job for each job. `heading` are lines of comments. Raises TraceError if the file gets too large to be read."""
-    begin = [*(f"# {' '.join(line.split())}" for line in heading), f"name = {quoted(name)}"]
+    begin = [*(f"# {printable(line)}" for line in heading), f"name = {quoted(name)}"]
     if cluster is not None:
         begin += ["", "[cluster]", *(f"{key} = {value}" for key, value in cluster._asdict().items() if value)]
     size = 0
     for text in itertools.chain(["\n".join(begin) + "\n"], map(_section, jobs)):
-        size += len(text)
+        size += len(text.encode())
         if size > MOST_FILE:
             raise TraceError(
                 f"the workload is larger than {MOST_FILE >> 20} MiB, the most that `millrace sim` reads; take fewer jobs by --jobs, --from "
@@ -157,5 +158,8 @@ def _jobs(section: Any) -> Iterator[TraceJob]:
         shuffle_bytes=round(split * maps * output) if data and split else None,
         output_bytes=round(split * maps * output * number(section.get("reduce_output", 1), "reduce_output")) if data and split else None,
     )
+    fault = fault_of(job)
+    if fault:
+        raise Odd(fault)
     for copy in range(count):
         yield job if count == 1 else job._replace(name=f"{name}-{copy}")
