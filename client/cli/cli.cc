@@ -105,6 +105,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       Branch("ca", "make the certificates of a cluster with TLS", CaVerbs()),
       Branch("export", "run a job elsewhere: with Hadoop Streaming, on EMR, with Spark", ExportVerbs()),
+      Branch("trace", "read traces of other simulators as workloads, and write runs in their formats", TraceVerbs()),
       {"whoami", "show who the master takes you for, and what you may do", WhoAmICommand, {}},
   };
   verbs.insert(verbs.end(), others.begin(), others.end());

@@ -32,6 +32,9 @@ namespace millrace::cli {
 [[nodiscard]] std::vector<Verb> NodeVerbs();
 // `millrace scheduler` shows and sets the policy that decides what runs where.
 [[nodiscard]] std::vector<Verb> SchedulerVerbs();
+// `millrace trace` reads traces of other laboratories as workloads, and writes runs in their formats: it becomes the
+// Python package's millrace.trace.
+[[nodiscard]] std::vector<Verb> TraceVerbs();
 
 // `millrace job list`.
 [[nodiscard]] int ListJobs(const Invocation& invocation, const Words& args);

@@ -27,7 +27,8 @@ def limited(what, value):
 class Inherited(unittest.TestCase):
     def setUp(self):
         self.tmp = tempfile.TemporaryDirectory(prefix="millrace-test-")
-        self.environment = {**os.environ, "TMPDIR": self.tmp.name, "LC_ALL": "C", "PATH": os.environ["PATH"] + os.pathsep + BIN}
+        self.environment = {**os.environ, "TMPDIR": self.tmp.name, "LC_ALL": "C", "PATH": os.environ["PATH"] + os.pathsep + BIN,
+                            "PYTHONPATH": os.path.join(ROOT, "client", "python", "src")}
         self.environment.pop("MILLRACE_MASTER", None)
 
     def tearDown(self):
@@ -103,10 +104,12 @@ class DescriptorTest(Inherited):
         self.assertIn("standard output", done.stderr)
 
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TRACE = os.path.join(ROOT, "tests", "python", "traces", "unilu.swf")
 # Commands that print something without a cluster.
 ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), ("run", "--help"), ("run", "grep", "--help"), ("completion", "bash"), ("completion", "zsh"), ("completion", "fish"),
          ("scheduler", "list"), ("scheduler", "list", "--json"), ("compare", "--help"), ("master", "--help"), ("worker", "--help"),
-         ("local", "--help"), ("export", "hadoop", "wordcount", "/books", "/counts"), ("sim", "--help"), ("ca", "--help"), ("access", "--help"), ("job", "--help"))
+         ("local", "--help"), ("export", "hadoop", "wordcount", "/books", "/counts"), ("trace", "import", "swf", TRACE), ("sim", "--help"), ("ca", "--help"), ("access", "--help"), ("job", "--help"))
 # Those that ask one. JOB stands for a job that has ended, OUT for an output that is new each time. A command of the table below that
 # is neither here nor among the silent ones fails test_every_command_is_known.
 ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null", "/"), ("fs", "cat", "/in"), ("fs", "tail", "/in"), ("fs", "stat", "/in"), ("fs", "du", "/"), ("fs", "df"),
@@ -120,7 +123,7 @@ ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null",
 SILENT = {("fs", verb) for verb in ("put", "test", "touch", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance", "undelete")} | {
     ("job", "kill"), ("job", "priority"), ("job", "hold"), ("job", "release"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "maintenance"), ("node", "forget"), ("node", "unknown"),
     ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("access", "check"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("ca", "list"), ("master", "backup"),
-    ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",), ("ui",), ("stream",), ("export", "spark")}
+    ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",), ("ui",), ("stream",), ("export", "spark"), ("trace", "export")}
 
 
 def commands():
