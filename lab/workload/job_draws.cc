@@ -99,13 +99,6 @@ void DrawReduces(const JobClass& from, Random& random, SimJob* job) {
   }
 }
 
-template <class Tasks>
-Micros MeanTime(const Tasks& tasks) {
-  double sum = 0;
-  for (const auto& task : tasks) sum += static_cast<double>(task.cpu);
-  return tasks.empty() ? 0 : ToMicros(sum / static_cast<double>(tasks.size()));
-}
-
 }  // namespace
 
 const std::map<std::string, sched::Priority>& Priorities() {

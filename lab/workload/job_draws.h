@@ -61,6 +61,13 @@ struct JobClass {
 
 // Returns the time nearest to the drawn number, at least 0.
 [[nodiscard]] Micros ToMicros(double value);
+// Returns the mean CPU time of the tasks of a job; 0 if there are none.
+template <class Tasks>
+[[nodiscard]] Micros MeanTime(const Tasks& tasks) {
+  double sum = 0;
+  for (const auto& task : tasks) sum += static_cast<double>(task.cpu);
+  return tasks.empty() ? 0 : ToMicros(sum / static_cast<double>(tasks.size()));
+}
 
 // Returns the job with this number in its class, without the time of its submission.
 [[nodiscard]] SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_size, Random random);

@@ -200,6 +200,7 @@ void ReadTrace(TomlSection& root, const ReadFile& read_file, const Scaling& scal
   section->Rate("reduce_rate", &options.reduce_rate);
   section->Integer("users", &options.users, 0, 1'000'000);
   section->Real("user_skew", &options.user_skew, 0, 100);
+  section->Draws("estimate_bias", TomlSection::Unit::kNumber, &options.estimate_bias);
   section->Real("map_cores", &map_cores, 0, kMostFactor);
   section->Real("reduce_cores", &reduce_cores, 0, kMostFactor);
   if (options.map_rate <= 0) section->Fail("map_rate", "not above 0");

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "lab/workload/distribution.h"
+#include "lab/workload/job_draws.h"
 #include "schedulers/events/limits.h"
 
 namespace millrace::sim {
@@ -100,6 +101,15 @@ void DrawUsers(const SwimOptions& options, std::vector<SimJob>& jobs) {
   for (SimJob& job : jobs) job.user = "user" + std::to_string(std::llround(ranks.Draw(random)));
 }
 
+void DrawEstimates(const SwimOptions& options, std::vector<SimJob>& jobs) {
+  Random random(options.seed + 1);  // so that users do not depend on whether there are estimates
+  const auto wrong = [](Micros time, double bias) { return ToMicros(static_cast<double>(time) * bias); };
+  for (SimJob& job : jobs) {
+    const double bias = options.estimate_bias->Draw(random);
+    job.map_time = wrong(MeanTime(job.maps), bias), job.reduce_time = wrong(MeanTime(job.reduces), bias);
+  }
+}
+
 }  // namespace
 
 Result<Workload> ParseSwim(std::string_view text, const std::string& file_name, const SwimOptions& options) {
@@ -114,6 +124,7 @@ Result<Workload> ParseSwim(std::string_view text, const std::string& file_name, 
     workload.jobs.push_back(std::move(*job));
   }
   if (options.users > 0) DrawUsers(options, workload.jobs);
+  if (options.estimate_bias) DrawEstimates(options, workload.jobs);
   return workload;
 }
 

@@ -13,15 +13,18 @@
 //   from "user1" to "user<users>", independent of the job's size; the k-th user has a probability proportional to
 //   k^-user_skew (Zipf's law). It is an assumption that few users submit most jobs; at Facebook each user had a pool
 //   (Zaharia et al., section 3).
+// - estimates: with `estimate_bias` each job says the mean CPU time of its maps and of its reduces, times one draw.
 //
 // Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
+#include "lab/workload/distribution.h"
 #include "lab/workload/workload.h"
 
 namespace millrace::sim {
@@ -35,7 +38,9 @@ struct SwimOptions {
   double map_rate = 50e6, reduce_rate = 50e6;  // bytes/s of a task on a node of speed 1, above 0
   std::uint32_t users = 0;                     // 0: the trace has one user
   double user_skew = 1;                        // at least 0; 0: all users are equally likely
-  std::uint64_t seed = 1;                      // of the draws of users
+  // The factor by which a job's estimate of its task times is wrong, of maps and reduces alike; nothing: none is given.
+  std::optional<Distribution> estimate_bias = {};
+  std::uint64_t seed = 1;  // of the draws of users and estimates
 };
 
 // Returns the jobs of the trace. Lines that are empty or begin with '#' are skipped. Returns kInvalid, with file and

@@ -97,6 +97,17 @@ TEST(Swim, TheSameSeedDrawsTheSameUsers) {
   EXPECT_NE(users(), first);
 }
 
+// A map reads 50 MB at 50 MB/s in a second, after one of overhead; the reduce handles 100 + 50 MB.
+TEST(Swim, JobsSayHowLongTheirTasksTakeIfAskedFor) {
+  SwimOptions options;
+  const std::string trace = "j\t0\t0\t50000000\t100000000\t50000000\n";
+  EXPECT_EQ(ParseSwim(trace, "t", options)->jobs[0].map_time, 0);
+  options.estimate_bias = Distribution::Constant(3);
+  const Workload workload = ParseSwim(trace, "t", options).value();
+  EXPECT_EQ(workload.jobs[0].map_time, 6 * kSecond);
+  EXPECT_EQ(workload.jobs[0].reduce_time, 12 * kSecond);
+}
+
 TEST(Swim, WrongLinesAreNamed) {
   EXPECT_EQ(ParseSwim("j\t0\t0\t1\t1\t1\nj\t0\t0\n", "a.tsv", {}).status().message(),
             "a.tsv:2: there are 3 fields, not 6, separated by tabs");
