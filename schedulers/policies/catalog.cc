@@ -33,6 +33,9 @@
 #include "schedulers/policies/simple/dl.h"
 #include "schedulers/policies/simple/edf.h"
 #include "schedulers/policies/simple/fifo.h"
+#include "schedulers/policies/simple/las.h"
+#include "schedulers/policies/virtual/psbs.h"
+#include "schedulers/policies/virtual/uwfq.h"
 
 namespace millrace::sched {
 namespace {
@@ -134,6 +137,13 @@ constexpr CatalogLine kPolicies[] = {
      }},
     {"edf", kGatesOnly, "earliest deadline first, jobs without a deadline last",
      [](Recipe r) { return MakeGreedy<EdfOrder>(r, r.settings.Of<EdfSettings>()); }},
+    {"las", kGatesOnly, "the job that has had the least slot time first, in doubling levels",
+     [](Recipe r) { return MakeGreedy<LasOrder>(r, r.settings.Of<LasSettings>()); }},
+    {"psbs", kGatesOnly,
+     "the jobs one by one, in the order in which fair sharing would end them, by sizes that it learns",
+     [](Recipe r) { return MakeGreedy<PsbsOrder>(r, r.admission.CountedReduces()); }},
+    {"uwfq", kGatesOnly, "the same with the slots shared among users first",
+     [](Recipe r) { return MakeGreedy<UwfqOrder>(r, r.settings.Of<UwfqSettings>(), r.admission.CountedReduces()); }},
     {"cp", kGatesOnly, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
      [](Recipe r) { return Make<Cp>(r, r.settings.Of<CpSettings>()); }},
     {"fresh-static", kFreshStatic, "slots split between maps and reduces so that the batch ends first, shared fairly",
@@ -170,6 +180,8 @@ constexpr Section kSections[] = {
     FixedSection<FreshSettings>(),        // [fresh]
     FixedSection<JossSettings>(),         // [joss]
     FixedSection<EdfSettings>(),          // [edf]
+    FixedSection<LasSettings>(),          // [las]
+    FixedSection<UwfqSettings>(),         // [uwfq]
     FixedSection<CpSettings>(),           // [cp]
     FixedSection<LsapSettings>(),         // [lsap]
     FixedSection<ExternalSettings>(),     // [external]

@@ -50,4 +50,34 @@ bool DlReference::WaitsForSpace(const ClusterState& state, Micros now) const {
   return false;
 }
 
+bool LasReference::Before(const ClusterState& state, SlotKind, Micros now, JobId a, JobId b) const {
+  Micros attained[2] = {}, level[2] = {};
+  std::size_t running[2] = {};
+  for (const bool second : {false, true}) {
+    const JobState& job = *state.FindJob(second ? b : a);
+    for (const TaskKind kind : kTaskKinds) {
+      attained[second] += job.times[kind].ended_total;
+      for (const TaskState& task : job.Tasks(kind)) {
+        running[second] += task.running.size();
+        for (const RunningAttempt& attempt : task.running) attained[second] += now - attempt.since;
+      }
+    }
+    for (Micros end = quantum_; quantum_ > 0 && attained[second] >= end; end *= 2) ++level[second];
+  }
+  if (quantum_ > 0) {
+    if (level[0] != level[1]) return level[0] < level[1];
+    return state.FindJob(a)->key.submit_order < state.FindJob(b)->key.submit_order;
+  }
+  if (attained[0] != attained[1]) return attained[0] < attained[1];
+  return running[0] != running[1] ? running[0] < running[1] : a < b;
+}
+
+std::optional<JobId> LasReference::Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const {
+  std::vector<JobId> jobs;
+  for (const QueueKey& key : state.RunnableJobs(kind)) jobs.push_back(key.job);
+  std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) { return Before(state, kind, now, a, b); });
+  const auto taker = std::find_if(jobs.begin(), jobs.end(), take);
+  return taker == jobs.end() ? std::nullopt : std::optional(*taker);
+}
+
 }  // namespace millrace::sched

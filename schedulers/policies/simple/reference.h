@@ -4,13 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "schedulers/core/policy.h"
 #include "schedulers/offering/admission.h"
+#include "schedulers/offering/job_order.h"
 
 namespace millrace::sched {
 
@@ -28,6 +31,19 @@ class DlReference : public Policy {
 
   Admission admission_;
   PerKind<std::uint32_t> turn_ = {};
+};
+
+// LasReference: the rule of `las` (las.h), taken literally. It adds up the run times of a job's running attempts one by
+// one, climbs the levels one by one, and sorts all jobs for each offer. Only tests link it.
+class LasReference : public JobOrder {
+ public:
+  explicit LasReference(Micros quantum) : quantum_(quantum) {}
+
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+
+ private:
+  const Micros quantum_;
 };
 
 }  // namespace millrace::sched

@@ -43,7 +43,10 @@
 #include "schedulers/policies/simple/capacity.h"
 #include "schedulers/policies/simple/edf.h"
 #include "schedulers/policies/simple/fifo.h"
+#include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/simple/reference.h"
+#include "schedulers/policies/virtual/reference.h"
+#include "schedulers/policies/virtual/uwfq.h"
 
 namespace millrace::sched {
 namespace {
@@ -73,6 +76,9 @@ std::unique_ptr<JobOrder> MakeOrder(std::string_view name, const Settings& setti
   if (name == "sjf") return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, settings.Of<MlqSettings>());
   if (name == "mlq") return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, settings.Of<MlqSettings>());
   if (name == "fair") return std::make_unique<FairReference>(settings, reduces);
+  if (name == "las") return std::make_unique<LasReference>(settings.Of<LasSettings>().quantum);
+  if (name == "psbs") return std::make_unique<PsbsReference>(reduces);
+  if (name == "uwfq") return std::make_unique<UwfqReference>(settings.Of<UwfqSettings>().grace, reduces);
   return nullptr;
 }
 

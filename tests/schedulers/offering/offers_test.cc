@@ -22,6 +22,9 @@
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/edf.h"
 #include "schedulers/policies/simple/fifo.h"
+#include "schedulers/policies/simple/las.h"
+#include "schedulers/policies/virtual/psbs.h"
+#include "schedulers/policies/virtual/uwfq.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/round_robin.h"
 #include "tests/schedulers/same_decisions.h"
@@ -44,6 +47,10 @@ const Setup kSetups[] = {
     {"mlq", [](const Settings& s,
                SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
     {"edf", [](const Settings& s, SlotKind) { return std::make_unique<EdfOrder>(s.Of<EdfSettings>()); }},
+    {"las", [](const Settings& s, SlotKind) { return std::make_unique<LasOrder>(s.Of<LasSettings>()); }},
+    {"psbs", [](const Settings&, SlotKind reduces) { return std::make_unique<PsbsOrder>(reduces); }},
+    {"uwfq",
+     [](const Settings& s, SlotKind reduces) { return std::make_unique<UwfqOrder>(s.Of<UwfqSettings>(), reduces); }},
     {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, reduces); }},
     {"round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(); }, false},
     {"limited_round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(2); }, false},
@@ -63,6 +70,7 @@ Settings TestSettings() {
   settings.Of<DelaySettings>().datacenter_wait = 1 * kSecond;
   settings.Of<DelaySettings>().off_wait = 4;
   settings.Of<CcsSettings>().max_reducers = 2;
+  settings.Of<LasSettings>().quantum = 3;
   return settings;
 }
 
