@@ -33,6 +33,7 @@
 #include "schedulers/policies/simple/dl.h"
 #include "schedulers/policies/simple/edf.h"
 #include "schedulers/policies/simple/fifo.h"
+#include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/virtual/psbs.h"
 #include "schedulers/policies/virtual/uwfq.h"
@@ -70,6 +71,12 @@ constexpr WhyNot kCapacity = {
     .delay = {},
     .ccs = {},
     .preempt = "a queue gets back what it has lent as tasks end, as in Hadoop 1; use fair+preempt"};
+constexpr WhyNot kKarma = {
+    .delay = {},
+    .ccs = {},
+    .preempt =
+        "a pool that is granted more slots gets them as tasks end, and has credits for what it lent until then; "
+        "use fair+preempt"};
 constexpr WhyNot kLsapFair = {
     .delay = {},
     .ccs = {},
@@ -144,6 +151,8 @@ constexpr CatalogLine kPolicies[] = {
      [](Recipe r) { return MakeGreedy<PsbsOrder>(r, r.admission.CountedReduces()); }},
     {"uwfq", kGatesOnly, "the same with the slots shared among users first",
      [](Recipe r) { return MakeGreedy<UwfqOrder>(r, r.settings.Of<UwfqSettings>(), r.admission.CountedReduces()); }},
+    {"karma", kKarma, "pools lend slots that they do not use, and borrow as much as they have lent",
+     [](Recipe r) { return MakeGreedy<KarmaOrder>(r, r.settings.Of<KarmaSettings>(), r.admission.CountedReduces()); }},
     {"cp", kGatesOnly, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
      [](Recipe r) { return Make<Cp>(r, r.settings.Of<CpSettings>()); }},
     {"fresh-static", kFreshStatic, "slots split between maps and reduces so that the batch ends first, shared fairly",
@@ -182,6 +191,7 @@ constexpr Section kSections[] = {
     FixedSection<EdfSettings>(),          // [edf]
     FixedSection<LasSettings>(),          // [las]
     FixedSection<UwfqSettings>(),         // [uwfq]
+    FixedSection<KarmaSettings>(),        // [karma]
     FixedSection<CpSettings>(),           // [cp]
     FixedSection<LsapSettings>(),         // [lsap]
     FixedSection<ExternalSettings>(),     // [external]

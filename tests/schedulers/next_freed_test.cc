@@ -26,6 +26,7 @@
 #include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/simple/capacity_settings.h"
+#include "schedulers/policies/simple/karma.h"
 #include "tests/schedulers/every_scheduler.h"
 
 namespace millrace::sched {
@@ -45,6 +46,7 @@ Settings SettingsOfSamples() {
   settings.Named<QueueSettings>()["b"].max_capacity = 60;
   settings.Named<QueueSettings>()["c"].capacity = 20;
   settings.Of<CpSettings>().evaluations = 30;
+  settings.Of<KarmaSettings>().quantum = 600 * kSecond;  // a plan changes who is next, and the view cannot know it
   return settings;
 }
 

@@ -80,4 +80,138 @@ std::optional<JobId> LasReference::Offer(const ClusterState& state, SlotKind kin
   return taker == jobs.end() ? std::nullopt : std::optional(*taker);
 }
 
+void KarmaReference::OnJobSubmitted(const ClusterState& state, JobId job) {
+  const std::string& name = state.FindJob(job)->spec.PoolName();
+  const std::size_t came = pools_.size();
+  pools_.try_emplace(name, Pool{false, 0, came, {}});
+  jobs_[job] = name;
+}
+
+void KarmaReference::OnJobEnded(const ClusterState& state, JobId job) {
+  pools_.at(jobs_.at(job)).empty_since = state.FindJob(job)->progress.ended;
+  jobs_.erase(job);
+}
+
+void KarmaReference::Settle(TaskKind kind, Micros passed) {
+  Micros members = 0;
+  for (const auto& [name, pool] : pools_) members += pool.member ? 1 : 0;
+  if (members == 0) return;
+  const Micros own =
+      std::min(static_cast<Micros>(terms_.alpha * static_cast<double>(slots_[kind]) / static_cast<double>(members)),
+               slots_[kind] / members);
+  const Micros issue = passed * (slots_[kind] - members * own) / members;
+  for (auto& [name, pool] : pools_) {
+    Account& of = pool.accounts[kind];
+    if (pool.member) of.credits += issue + passed * of.lent - passed * of.borrowed;
+  }
+}
+
+void KarmaReference::Grant(TaskKind kind) {
+  std::vector<Pool*> members;
+  for (auto& [name, pool] : pools_) {
+    if (pool.member) members.push_back(&pool);
+  }
+  if (members.empty()) return;
+  std::sort(members.begin(), members.end(), [](const Pool* a, const Pool* b) { return a->came < b->came; });
+  const auto count = static_cast<Micros>(members.size());
+  const Micros own =
+      std::min(static_cast<Micros>(terms_.alpha * static_cast<double>(slots_[kind]) / static_cast<double>(count)),
+               slots_[kind] / count);
+  Micros shared = slots_[kind] - count * own;
+  for (Pool* pool : members) {
+    Account& of = pool->accounts[kind];
+    of.granted = static_cast<std::uint32_t>(std::min<Micros>(of.demand, own));
+    of.lent = of.borrowed = 0;
+  }
+  while (true) {
+    std::vector<Account*> borrowers, lenders;
+    for (Pool* pool : members) {
+      Account& of = pool->accounts[kind];
+      if (of.granted < of.demand) borrowers.push_back(&of);
+      if (of.granted + of.lent < own) lenders.push_back(&of);
+    }
+    const auto worth = [&](const Account* of) {
+      return of->credits + terms_.quantum * (Micros{of->lent} - Micros{of->borrowed});
+    };
+    std::stable_sort(borrowers.begin(), borrowers.end(), [&](auto* a, auto* b) { return worth(a) > worth(b); });
+    std::stable_sort(lenders.begin(), lenders.end(), [&](auto* a, auto* b) { return worth(a) < worth(b); });
+    if (borrowers.empty() || (lenders.empty() && shared == 0)) return;
+    if (lenders.empty()) {
+      --shared;
+    } else {
+      ++lenders.front()->lent;
+    }
+    ++borrowers.front()->borrowed;
+    ++borrowers.front()->granted;
+  }
+}
+
+PerSlot<bool> KarmaReference::BeginRound(const ClusterState& state, Micros now) {
+  bool due = !planned_ || now - *planned_ >= terms_.quantum;
+  for (const auto& [job, pool] : jobs_) due |= !pools_.at(pool).member;
+  for (const TaskKind kind : kTaskKinds) {
+    due |= slots_[kind] != state.Capacity(kind == TaskKind::kMap ? kMapSlot : reduces_);
+  }
+  if (!due) return {};
+  for (const TaskKind kind : kTaskKinds) Settle(kind, now - planned_.value_or(now));
+  planned_ = now;
+  std::map<std::string, std::uint32_t> live;
+  for (const auto& [job, pool] : jobs_) ++live[pool];
+  std::vector<std::pair<std::size_t, std::string>> in_order;
+  for (const auto& [name, pool] : pools_) in_order.emplace_back(pool.came, name);
+  std::sort(in_order.begin(), in_order.end());
+  for (const auto& [came, name] : in_order) {
+    Pool& pool = pools_.at(name);
+    if (live.contains(name) && !pool.member) {
+      for (const TaskKind kind : kTaskKinds) {
+        Micros sum = 0, members = 0;
+        for (const auto& [other, of] : pools_) {
+          if (of.member) sum += of.accounts[kind].credits, ++members;
+        }
+        pool.accounts[kind] = {members == 0 ? 0 : sum / members, 0, 0, 0, 0};
+      }
+      pool.member = true;
+    } else if (!live.contains(name) && now - pool.empty_since >= terms_.forget) {
+      pool.member = false;
+      pool.accounts = {};
+    }
+  }
+  for (const TaskKind kind : kTaskKinds) {
+    const SlotKind slot = kind == TaskKind::kMap ? kMapSlot : reduces_;
+    for (auto& [name, pool] : pools_) pool.accounts[kind].demand = 0;
+    for (const auto& [job, pool] : jobs_) pools_.at(pool).accounts[kind].demand += state.FindJob(job)->Demand(slot);
+    slots_[kind] = state.Capacity(slot);
+    Grant(kind);
+  }
+  return {};
+}
+
+bool KarmaReference::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
+  const std::string &pool_a = jobs_.at(a), &pool_b = jobs_.at(b);
+  if (pool_a == pool_b) return state.FindJob(a)->key < state.FindJob(b)->key;
+  const auto running = [&](const std::string& name) {
+    Micros sum = 0;
+    for (const auto& [job, pool] : jobs_) sum += pool == name ? state.FindJob(job)->running_attempts[kind] : 0;
+    return sum;
+  };
+  const Pool &of_a = pools_.at(pool_a), &of_b = pools_.at(pool_b);
+  const Account &account_a = of_a.accounts[kind.task()], &account_b = of_b.accounts[kind.task()];
+  const Micros running_a = running(pool_a), running_b = running(pool_b);
+  const bool beyond_a = running_a >= account_a.granted, beyond_b = running_b >= account_b.granted;
+  if (beyond_a != beyond_b) return beyond_b;
+  // Whole fractions: with up to 2^15 slots they are as different as those in 2^-32.
+  const Micros first = beyond_a ? account_b.credits : running_a * account_b.granted;
+  const Micros second = beyond_a ? account_a.credits : running_b * account_a.granted;
+  return first != second ? first < second : of_a.came < of_b.came;
+}
+
+std::optional<JobId> KarmaReference::Offer(const ClusterState& state, SlotKind kind, Micros now,
+                                           const Take& take) const {
+  std::vector<JobId> jobs;
+  for (const QueueKey& key : state.RunnableJobs(kind)) jobs.push_back(key.job);
+  std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) { return Before(state, kind, now, a, b); });
+  const auto taker = std::find_if(jobs.begin(), jobs.end(), take);
+  return taker == jobs.end() ? std::nullopt : std::optional(*taker);
+}
+
 }  // namespace millrace::sched

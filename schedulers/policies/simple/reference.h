@@ -46,4 +46,42 @@ class LasReference : public JobOrder {
   const Micros quantum_;
 };
 
+// KarmaReference: the rules of `karma` (karma.h) and of its accounts, taken literally. It counts what every pool runs
+// by a walk over all jobs, and grants slots one by one from lists that it sorts for each. Only tests link it.
+class KarmaReference : public JobOrder {
+ public:
+  struct Terms {
+    double alpha = 0.5;
+    Micros quantum = 0, forget = 0;
+  };
+  explicit KarmaReference(const Terms& terms, SlotKind reduces = kReduceSlot) : terms_(terms), reduces_(reduces) {}
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+
+ private:
+  struct Account {
+    Micros credits = 0;
+    std::uint32_t demand = 0, granted = 0, lent = 0, borrowed = 0;
+  };
+  struct Pool {
+    bool member = false;
+    Micros empty_since = 0;
+    std::size_t came = 0;
+    PerKind<Account> accounts;
+  };
+  void Settle(TaskKind kind, Micros passed);
+  void Grant(TaskKind kind);
+
+  const Terms terms_;
+  const SlotKind reduces_;
+  std::map<std::string, Pool> pools_;
+  std::map<JobId, std::string> jobs_;  // the live ones
+  PerKind<Micros> slots_ = {};
+  std::optional<Micros> planned_;
+};
+
 }  // namespace millrace::sched

@@ -43,6 +43,7 @@
 #include "schedulers/policies/simple/capacity.h"
 #include "schedulers/policies/simple/edf.h"
 #include "schedulers/policies/simple/fifo.h"
+#include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/simple/reference.h"
 #include "schedulers/policies/virtual/reference.h"
@@ -79,6 +80,10 @@ std::unique_ptr<JobOrder> MakeOrder(std::string_view name, const Settings& setti
   if (name == "las") return std::make_unique<LasReference>(settings.Of<LasSettings>().quantum);
   if (name == "psbs") return std::make_unique<PsbsReference>(reduces);
   if (name == "uwfq") return std::make_unique<UwfqReference>(settings.Of<UwfqSettings>().grace, reduces);
+  if (name == "karma") {
+    const KarmaSettings& karma = settings.Of<KarmaSettings>();
+    return std::make_unique<KarmaReference>(KarmaReference::Terms{karma.alpha, karma.quantum, karma.forget}, reduces);
+  }
   return nullptr;
 }
 

@@ -22,6 +22,7 @@
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/edf.h"
 #include "schedulers/policies/simple/fifo.h"
+#include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/virtual/psbs.h"
 #include "schedulers/policies/virtual/uwfq.h"
@@ -51,6 +52,8 @@ const Setup kSetups[] = {
     {"psbs", [](const Settings&, SlotKind reduces) { return std::make_unique<PsbsOrder>(reduces); }},
     {"uwfq",
      [](const Settings& s, SlotKind reduces) { return std::make_unique<UwfqOrder>(s.Of<UwfqSettings>(), reduces); }},
+    {"karma",
+     [](const Settings& s, SlotKind reduces) { return std::make_unique<KarmaOrder>(s.Of<KarmaSettings>(), reduces); }},
     {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, reduces); }},
     {"round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(); }, false},
     {"limited_round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(2); }, false},
@@ -71,6 +74,7 @@ Settings TestSettings() {
   settings.Of<DelaySettings>().off_wait = 4;
   settings.Of<CcsSettings>().max_reducers = 2;
   settings.Of<LasSettings>().quantum = 3;
+  settings.Of<KarmaSettings>() = {0.5, 4, 10 * kSecond};
   return settings;
 }
 

@@ -16,6 +16,7 @@
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/edf.h"
+#include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/virtual/uwfq.h"
 #include "tests/schedulers/every_scheduler.h"
@@ -150,6 +151,7 @@ Settings Life::RandomSettings() {
   settings.Of<EdfSettings>().exclusive = OneIn(2);
   settings.Of<LasSettings>().quantum = Micros{Below(3)} * 20 * kSecond;
   settings.Of<UwfqSettings>().grace = Micros{Below(3)} * 10 * kSecond;
+  settings.Of<KarmaSettings>() = {Below(5) / 4.0, Micros{1 + Below(30)} * kSecond, Micros{Below(300)} * kSecond};
   settings.Of<SpeculationSettings>().enabled = OneIn(4);
   settings.Of<SpeculationSettings>().min_runtime = kSecond;
   if (OneIn(2)) settings.Of<EvictionSettings>().gives_way = GivesWay::kLeastProgress;
