@@ -195,7 +195,7 @@ void UwfqReference::Settle(TaskKind phase, const std::string& name, Micros now) 
   }
 }
 
-void UwfqReference::Resize(TaskKind phase, JobId id, Micros work, Micros, Micros now) {
+void UwfqReference::Resize(TaskKind phase, JobId id, Micros work, Micros weight, Micros now) {
   VirtualJob& job = jobs_[phase].at(id);
   User& user = users_[phase][job.user];
   Serve(phase, job.user, 0);
@@ -208,6 +208,7 @@ void UwfqReference::Resize(TaskKind phase, JobId id, Micros work, Micros, Micros
   if (job.work == 0) job.start = user.start;
   job.left += work - job.work;
   job.work = work;
+  job.weight = weight;  // which does not count, but is noticed when it changes
   Settle(phase, job.user, now);
 }
 

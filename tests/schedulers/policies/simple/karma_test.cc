@@ -163,14 +163,15 @@ TEST(KarmaTest, CreditsSumToWhatWasIssued) {
 TEST(KarmaTwins, DecideTheSame) {
   const char* const many = std::getenv("MILLRACE_HISTORIES");
   const unsigned rounds = many == nullptr ? 200 : static_cast<unsigned>(std::stoul(many));
-  for (unsigned round = 0, base = std::random_device()(); round < rounds; ++round) {
-    SCOPED_TRACE("seed " + std::to_string(base + round));
+  const unsigned first = std::random_device()();
+  for (unsigned seed = first; seed - first < rounds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     HistoryOptions options;
-    const bool ccs = round % 2 == 1;
-    const KarmaSettings settings{0.25 * (round % 5), round % 3 == 0 ? 2 : kSecond, (1 + round % 20) * kSecond};
+    const bool ccs = seed % 2 == 1;
+    const KarmaSettings settings{0.25 * (seed % 5), seed % 3 == 0 ? 2 : kSecond, (1 + seed % 20) * kSecond};
     options.scheduler = ccs ? "karma+ccs" : "karma";
     options.settings.Of<KarmaSettings>() = settings;
-    History history(base + round, options);
+    History history(seed, options);
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     ASSERT_FALSE(HasFailure());
     std::unique_ptr<CopyGate> gate;

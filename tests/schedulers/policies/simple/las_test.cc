@@ -141,14 +141,15 @@ TEST(LasTest, AJobThatHasHadNothingIsServedBeforeOneThatIsPastItsQuantum) {
 TEST(LasTwins, DecideTheSame) {
   const char* const many = std::getenv("MILLRACE_HISTORIES");
   const unsigned rounds = many == nullptr ? 200 : static_cast<unsigned>(std::stoul(many));
-  for (unsigned round = 0, base = std::random_device()(); round < rounds; ++round) {
-    SCOPED_TRACE("seed " + std::to_string(base + round));
+  const unsigned first = std::random_device()();
+  for (unsigned seed = first; seed - first < rounds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     HistoryOptions options;
-    const bool ccs = round % 2 == 1;
-    const Micros quantum = round % 3 == 0 ? 0 : round % 3 == 1 ? kSecond : 1 + round % 50;
+    const bool ccs = seed % 2 == 1;
+    const Micros quantum = seed % 3 == 0 ? 0 : seed % 3 == 1 ? kSecond : 1 + seed % 50;
     options.scheduler = ccs ? "las+ccs" : "las";
     options.settings.Of<LasSettings>().quantum = quantum;
-    History history(base + round, options);
+    History history(seed, options);
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     ASSERT_FALSE(HasFailure());
     std::unique_ptr<CopyGate> gate;

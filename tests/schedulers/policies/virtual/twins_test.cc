@@ -25,14 +25,15 @@ class VirtualTwins : public testing::TestWithParam<std::string> {};
 TEST_P(VirtualTwins, DecideTheSame) {
   const char* const many = std::getenv("MILLRACE_HISTORIES");
   const unsigned rounds = many == nullptr ? 200 : static_cast<unsigned>(std::stoul(many));
-  for (unsigned round = 0, base = std::random_device()(); round < rounds; ++round) {
-    SCOPED_TRACE("seed " + std::to_string(base + round));
+  const unsigned first = std::random_device()();
+  for (unsigned seed = first; seed - first < rounds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     HistoryOptions options;
-    const bool ccs = round % 2 == 1;
-    const Micros grace = round % 3 == 0 ? 0 : round % 3 == 1 ? 5 : 5 * kSecond;
+    const bool ccs = seed % 2 == 1;
+    const Micros grace = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 5 : 5 * kSecond;
     options.scheduler = GetParam() + (ccs ? "+ccs" : "");
     options.settings.Of<UwfqSettings>().grace = grace;
-    History history(base + round, options);
+    History history(seed, options);
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     ASSERT_FALSE(HasFailure());
     std::unique_ptr<CopyGate> gate;
