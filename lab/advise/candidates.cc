@@ -55,6 +55,7 @@ bool Fits(std::string_view policy, const Matter& matter) {
   if (policy == "capacity") return matter.queues;
   if (policy.starts_with("joss")) return matter.datacenters && matter.places;
   if (TurnsSlots(policy)) return matter.cores;
+  if (policy == "uwfq" || policy == "karma") return matter.pools;  // who share with others
   if (policy == "dl" || policy.starts_with("lsap")) return matter.places;
   return true;
 }

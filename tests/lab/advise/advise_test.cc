@@ -87,11 +87,11 @@ TEST(CandidatesTest, OnlyThoseThatHaveSomethingToWorkOn) {
     const std::vector<std::string> names = CandidatesFor(File(toml), settings);
     return std::set<std::string>(names.begin(), names.end());
   };
-  const std::set<std::string> always{"fifo", "sjf", "mlq", "fair", "fresh-static", "fresh-dynamic"};
+  const std::set<std::string> always{"fifo", "sjf", "mlq", "fair", "las", "psbs", "fresh-static", "fresh-dynamic"};
   const std::string asleep = "[cluster]\nnodes = 4\n[[jobs]]\nmaps = 2\nmap_time = 1\nlocated = false\nmap_cores = 0\n";
   EXPECT_EQ(of(asleep), always);
   // FRESH where tasks work only if it is known on how many cores.
-  const std::set<std::string> typed{"fifo", "sjf", "mlq", "fair"};
+  const std::set<std::string> typed{"fifo", "sjf", "mlq", "fair", "las", "psbs"};
   const std::string work = "[[jobs]]\nmaps = 2\nmap_time = 1\nlocated = false\n", nodes = "[cluster]\nnodes = 4\n";
   EXPECT_EQ(of(nodes + work), typed);
   EXPECT_EQ(of(nodes + "cores = 2\n" + work), always);
@@ -108,7 +108,7 @@ TEST(CandidatesTest, OnlyThoseThatHaveSomethingToWorkOn) {
       of("[cluster]\nnodes = 4\nracks = 2\ndatacenters = 2\n[[jobs]]\nmaps = 2\nmap_time = 1\nreduces = 1\n"
          "reduce_time = 1\nuser = [\"a\", \"b\"]\ncount = 2\n");
   for (const std::string name :
-       {"joss-t", "joss-j", "dl", "lsap", "fair+delay", "fair+ccs", "fair+delay+ccs", "fair+preempt"})
+       {"joss-t", "joss-j", "dl", "lsap", "uwfq", "karma", "fair+delay", "fair+ccs", "fair+delay+ccs", "fair+preempt"})
     EXPECT_TRUE(all.contains(name)) << name;
   EXPECT_FALSE(all.contains("edf"));
 }
