@@ -21,14 +21,18 @@ void KarmaOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   if (pool == next) pools_.emplace_back();
   jobs_[id].pool = pool;
   ++pools_[pool].jobs;
+  changed_ = true;
   OnJobChanged(state, id);
 }
 
 void KarmaOrder::OnJobChanged(const ClusterState& state, JobId id) {
   Job& job = jobs_.At(id);
+  const JobState& now = *state.FindJob(id);
   for (const SlotKind kind : kSlotKinds) {
     std::uint32_t& running = pools_[job.pool].running[kind];
-    running -= std::exchange(job.running[kind], state.FindJob(id)->running_attempts[kind]);
+    // Tasks of an evicted job end by a decision.
+    changed_ |= now.running_attempts[kind] < job.running[kind] && !now.held;
+    running -= std::exchange(job.running[kind], now.running_attempts[kind]);
     running += job.running[kind];
   }
 }
@@ -38,6 +42,7 @@ void KarmaOrder::OnJobEnded(const ClusterState& state, JobId id) {
   Pool& pool = pools_[job.pool];
   for (const SlotKind kind : kSlotKinds) pool.running[kind] -= job.running[kind];
   --pool.jobs;
+  changed_ = true;
   pool.empty_since = state.FindJob(id)->progress.ended;
   jobs_.Erase(id);
 }
@@ -63,6 +68,7 @@ void KarmaOrder::Plan(const ClusterState& state, TaskKind kind, Micros now) {
 }
 
 PerSlot<bool> KarmaOrder::BeginRound(const ClusterState& state, Micros now) {
+  if (!std::exchange(changed_, false)) return {};
   bool due = !planned_ || now - *planned_ >= settings_.quantum;
   const auto& members = accounts_[TaskKind::kMap].accounts();
   for (std::uint32_t number = 0; number < pools_.size() && !due; ++number) {

@@ -13,6 +13,9 @@
 //     for job in the pool, by priority, then submit order:
 //       if the job has a task that may run on the node: launch the closest, and return
 //
+// Only a round that follows such an event, or the end of a task, makes a plan: other rounds are in no journal, so that
+// a replay would not make it.
+//
 // The others come last, and pay nothing: they get what nobody was granted, so that no slot idles. Nothing is preempted.
 // Running tasks are counted as launched, whether their slots were granted or not. With `+ccs` demand and running count
 // compute permits for permits, and reduce slots for these. The pool of a job is that of `fair`.
@@ -62,6 +65,7 @@ class KarmaOrder : public JobOrder {
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState&) override { changed_ = true; }
   PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
   std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
@@ -96,6 +100,7 @@ class KarmaOrder : public JobOrder {
   JobTable<Job> jobs_;
   PerKind<std::uint32_t> slots_ = {};
   std::optional<Micros> planned_;  // the time of the last plan
+  bool changed_ = false;           // since the last round, by an event: a job or a node, or a task that ended
 };
 
 }  // namespace millrace::sched

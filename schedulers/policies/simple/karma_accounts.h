@@ -17,7 +17,7 @@
 //
 // Credits are slot time. So a pool that uses less than its own slots earns what others use of them, and the one that
 // has lent most borrows first. The sum of all credits is what was issued, less what was paid for shared slots
-// (`issued`). Differences from the paper: a plan is in force until the next round of the policy after a quantum, and is
+// (`issued`). Differences from the paper: a plan is in force until the next event after a quantum, and is
 // paid for by its length; and a pool without credits may borrow, after all others, so that no slot idles.
 //
 // Thread rule: one thread. O(pools) for each slot that is lent or shared.

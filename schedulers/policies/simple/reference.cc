@@ -85,11 +85,20 @@ void KarmaReference::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::size_t came = pools_.size();
   pools_.try_emplace(name, Pool{false, 0, came, {}});
   jobs_[job] = name;
+  ran_[job] = state.FindJob(job)->running_attempts;
+  changed_ = true;
+}
+
+void KarmaReference::OnJobChanged(const ClusterState& state, JobId job) {
+  const JobState& is = *state.FindJob(job);
+  for (const SlotKind kind : kSlotKinds) changed_ |= is.running_attempts[kind] < ran_.at(job)[kind] && !is.held;
+  ran_[job] = is.running_attempts;
 }
 
 void KarmaReference::OnJobEnded(const ClusterState& state, JobId job) {
   pools_.at(jobs_.at(job)).empty_since = state.FindJob(job)->progress.ended;
   jobs_.erase(job);
+  changed_ = true;
 }
 
 void KarmaReference::Settle(TaskKind kind, Micros passed) {
@@ -147,6 +156,9 @@ void KarmaReference::Grant(TaskKind kind) {
 }
 
 PerSlot<bool> KarmaReference::BeginRound(const ClusterState& state, Micros now) {
+  const bool changed = changed_;
+  changed_ = false;
+  if (!changed) return {};
   bool due = !planned_ || now - *planned_ >= terms_.quantum;
   for (const auto& [job, pool] : jobs_) due |= !pools_.at(pool).member;
   for (const TaskKind kind : kTaskKinds) {

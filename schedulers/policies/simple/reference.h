@@ -58,6 +58,8 @@ class KarmaReference : public JobOrder {
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState&) override { changed_ = true; }
   PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
   std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
@@ -80,6 +82,8 @@ class KarmaReference : public JobOrder {
   const SlotKind reduces_;
   std::map<std::string, Pool> pools_;
   std::map<JobId, std::string> jobs_;  // the live ones
+  std::map<JobId, PerSlot<std::uint32_t>> ran_;
+  bool changed_ = false;
   PerKind<Micros> slots_ = {};
   std::optional<Micros> planned_;
 };
