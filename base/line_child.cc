@@ -132,7 +132,8 @@ void LineChild::AwaitEnd() const {
   if (end < 0) return;
   pollfd polled{end, POLLIN, 0};
   const Micros until = SteadyNow() + kLastWords;
-  for (Micros left = kLastWords; left > 0 && ::poll(&polled, 1, static_cast<int>(left / 1000 + 1)) < 0 && errno == EINTR;)
+  Micros left = kLastWords;
+  while (left > 0 && ::poll(&polled, 1, static_cast<int>(left / 1000 + 1)) < 0 && errno == EINTR)
     left = until - SteadyNow();
   ::close(end);
 }

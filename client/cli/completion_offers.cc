@@ -123,6 +123,7 @@ Words Schedulers(std::string_view typed) {
   const std::string before(typed.substr(0, comma == typed.npos ? 0 : comma + 1));
   const std::string_view one = typed.substr(before.size());
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
+    if (policy.name == sched::kExternal) continue;  // it takes a program: external:PATH
     names.push_back(before + policy.name);
     if (!one.starts_with(policy.name + "+")) continue;
     const std::string begun(one.substr(0, one.rfind('+')));

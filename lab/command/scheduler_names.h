@@ -6,7 +6,7 @@
 // names two variants of one scheduler: `fair+delay` with the settings of the file BASE, which all variants without a
 // file of their own have, and `eager` with the settings of OTHER instead. `external:PATH` stands for the scheduler
 // `external` with this program, whose label is the name of the file; parts follow as after any name
-// (external:mine.py+ccs). Thread rule: free functions, any thread.
+// (external:PATH+ccs). Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>

@@ -240,23 +240,26 @@ std::optional<unsigned> ParseParts(const CatalogLine& entry, std::string_view te
   return parts;
 }
 
-// Makes the policy over the order of the fallback, which is a policy that only orders jobs.
+// Returns the order of a policy that only orders jobs; null for any other.
+std::unique_ptr<JobOrder> OrderOf(const CatalogLine& entry, const Recipe& recipe) {
+  if (entry.make == MakeExternal) return nullptr;
+  Recipe other{std::string(entry.name), recipe.settings, Admission(recipe.admission), false, recipe.why};
+  std::unique_ptr<Policy> policy = entry.make(std::move(other));
+  return policy == nullptr ? nullptr : Greedy::TakeOrder(std::move(policy));
+}
+
 std::unique_ptr<Policy> MakeExternal(Recipe recipe) {
-  const OutsideTerms& terms = recipe.settings.Of<ExternalSettings>();
-  const auto* of = std::find_if(std::begin(kPolicies), std::end(kPolicies),
-                                [&](const CatalogLine& entry) { return entry.name == terms.fallback; });
-  std::unique_ptr<JobOrder> rest;
-  if (of != std::end(kPolicies) && of->make != MakeExternal) {
-    Recipe other{terms.fallback, recipe.settings, Admission(recipe.admission), false, recipe.why};
-    if (auto policy = of->make(std::move(other))) rest = Greedy::TakeOrder(std::move(policy));
+  const OutsideTerms terms = recipe.settings.Of<ExternalSettings>();
+  std::vector<std::string> possible;
+  for (const CatalogLine& entry : kPolicies) {
+    std::unique_ptr<JobOrder> rest = OrderOf(entry, recipe);
+    if (rest != nullptr && entry.name == terms.fallback) return Make<External>(recipe, terms, std::move(rest));
+    if (rest != nullptr) possible.emplace_back(entry.name);
   }
-  if (rest == nullptr) {
-    *recipe.why =
-        "external.fallback: \"" + terms.fallback +
-        "\" is not one of the schedulers that order jobs and do nothing else (fair, fifo, capacity, sjf, mlq, edf)";
-    return nullptr;
-  }
-  return Make<External>(recipe, terms, std::move(rest));
+  *recipe.why = "external.fallback: \"" + terms.fallback +
+                "\" is not one of the schedulers that order jobs and do nothing else: " +
+                Join(possible, [](const std::string& name) { return name; });
+  return nullptr;
 }
 
 Admission MakeAdmission(const Settings& settings, unsigned parts) {

@@ -164,6 +164,9 @@ class OperationsTest(unittest.TestCase):
         self.cluster.settings += [f"master.scheduler_file={file}", "dfs.replication=1"]  # of executables, too
         self.cluster.start_master()
         self.ask("scheduler", "set", "fair")
+        refused = self.cluster.run("scheduler", "set", "external", status=None)
+        self.assertRegex(refused[1], rb"a program orders the jobs of simulations alone")
+        self.assertEqual(json.loads(self.ask("scheduler", "show", "--json"))["scheduler"], "fair")
         self.assertIsNone(warning())
         write("[pools.ads]\nweihgt = 3\n")
         await_line(log, b"the scheduler file has been refused since ")

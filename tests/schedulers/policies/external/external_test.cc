@@ -208,7 +208,7 @@ TEST(ExternalTest, DescribesEverythingAndThenWhatHasChanged) {
             "job id=job1 name=a%20b user=ada pool=ada priority=NORMAL submitted=5 order=0 maps=2 reduces=1 bytes=30 "
             "map_time=7\n"
             "tasks job=job1 maps_pending=2 maps_running=0 maps_done=0 reduces_pending=1 reduces_running=0 "
-            "reduces_done=0 computing=0 demand_maps=2 demand_reduces=0 demand_permits=1 offered=m\n"
+            "reduces_done=0 computing=0 demand_maps=2 demand_reduces=0 demand_permits=0 offered=m\n"
             "decide question=1\n");
   EXPECT_PLAYS(&engine, R"(
     5 PolicyAnswered question=1 answer=order%20maps%3Djob9
@@ -218,7 +218,7 @@ TEST(ExternalTest, DescribesEverythingAndThenWhatHasChanged) {
   EXPECT_EQ(engine.outside()->Describe(engine.state(), 5, false),
             "at now=5\nnode id=n1 rack=r1 datacenter= maps=2 reduces=1 free_maps=1 free_reduces=1\n"
             "tasks job=job1 maps_pending=1 maps_running=1 maps_done=0 reduces_pending=1 reduces_running=0 "
-            "reduces_done=0 computing=0 demand_maps=2 demand_reduces=0 demand_permits=1 offered=m\n"
+            "reduces_done=0 computing=0 demand_maps=2 demand_reduces=0 demand_permits=0 offered=m\n"
             "refused what=order%20of%20job9 why=there%20was%20never%20such%20a%20job\n"
             "decide question=2\n");
   EXPECT_PLAYS(&engine, R"(
@@ -236,7 +236,7 @@ TEST(ExternalTest, DescribesEverythingAndThenWhatHasChanged) {
   )");
   EXPECT_EQ(engine.outside()->Describe(engine.state(), 8, false),
             "at now=8\nlost id=n1\nnode id=n2 rack= datacenter= maps=1 reduces=0 free_maps=1 free_reduces=0\n"
-            "slots maps=1 reduces=0 permits=1\nended job=job1\n"
+            "slots maps=1 reduces=0 permits=0\nended job=job1\n"
             "job id=job2 name= user= pool= priority=NORMAL submitted=8 order=1 maps=1 reduces=0 bytes=1\n"
             "tasks job=job2 maps_pending=1 maps_running=0 maps_done=0 reduces_pending=0 reduces_running=0 "
             "reduces_done=0 computing=0 demand_maps=1 demand_reduces=0 demand_permits=0 offered=m\n"
