@@ -119,6 +119,8 @@ Result<Variant> ParseVariant(const std::string& word, const std::map<std::string
     variant.settings_text = sched::FormatSettings(variant.settings);
   }
   if (make(variant.settings) == nullptr) return Invalid(why);
+  if (spec.expression.starts_with(kExternal) && variant.settings.Of<sched::ExternalSettings>().program.empty())
+    return Invalid(spec.expression + " names no program; write external:PATH (docs/schedulers/external.md)");
   return variant;
 }
 
