@@ -121,6 +121,7 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
   console::JsonList list(out);
   std::vector<Words> rows;
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
+    if (policy.name == sched::kExternal) continue;  // no master takes it
     if (json) list.Add(ToJson(policy));
     rows.push_back({policy.name, Joined(policy.parts, " "), policy.one_line});
   }
