@@ -93,6 +93,7 @@ LineChild::~LineChild() {
   // The group is killed before its first process is reaped, since its number may be another's after that.
   if (!reaped_) {
     ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);  // it may have left its group
     (void)WaitForChild(pid_);
   }
   CloseAll({lines_, errors_});

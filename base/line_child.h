@@ -3,8 +3,8 @@
 // does holds up the caller for longer than the caller says: it may not read, not write, write without end, close its
 // descriptors or ignore SIGTERM.
 //
-// The child is the first of a process group of its own; both end together, by SIGKILL, when this object ends. Thread
-// rule: one thread.
+// The child is the first of a process group of its own. The child and what is left in its group end, by SIGKILL, when
+// this object ends; a process that has moved to another group, as daemons do, does not. Thread rule: one thread.
 #pragma once
 
 #include <sys/types.h>

@@ -42,7 +42,8 @@ Simulator::Simulator(const ClusterSpec& cluster, const Workload& workload, std::
       placer_(cluster, workload.placement, options.seed),
       jobs_left_(static_cast<std::uint32_t>(workload.jobs.size())),
       followers_(workload.jobs.size()),
-      adviser_(std::move(adviser)) {}
+      adviser_(std::move(adviser)),
+      in_force_(settings) {}
 
 // --- The loop ---
 
@@ -163,13 +164,14 @@ void Simulator::Handle(const TimedHappening& entry) {
       return Sample();
     case Happening::kScheduler:
       if (!Apply(state_.options.changes[entry.what].to)) return;
-      adviser_.reset();  // of the scheduler of before
-      conduct_ = {};
+      ForgetProgram();
+      if (auto read = sched::ReadSettings(state_.options.changes[entry.what].to.settings); read.ok())
+        in_force_ = std::move(*read);
       if (state_.options.watch) state_.options.watch->SchedulerChanged();
       return;
     case Happening::kAnswer:
-      // The engine refuses it if the question is not open any more.
-      if (auto answer = std::exchange(on_its_way_, std::nullopt)) (void)Apply(*answer);
+      if (!on_its_way_ || entry.what != answers_) return;
+      (void)Apply(*std::exchange(on_its_way_, std::nullopt));
   }
 }
 
@@ -208,7 +210,7 @@ void Simulator::ConsultProgram() {
     sched::PolicyAnswered answered{*question, std::move(reply->answer)};
     if (reply->thought > 0) {
       on_its_way_ = std::move(answered);
-      return state_.queue.Add(state_.now + reply->thought, Happening::kAnswer);
+      return state_.queue.Add(state_.now + reply->thought, Happening::kAnswer, ++answers_);
     }
     (void)Apply(answered);
     DecideOnce();
@@ -219,17 +221,22 @@ void Simulator::Relieve(const std::string& why) {
   const std::string_view name = state_.engine.policy().name();
   const std::string parts(name.substr(std::min(name.find('+'), name.size())));
   const sched::SchedulerSet successor{state_.engine.outside()->terms().fallback + parts,
-                                      sched::FormatSettings(settings_)};
+                                      sched::FormatSettings(in_force_)};
   std::string why_not;
-  auto policy = sched::MakePolicy(successor.name, settings_, &why_not);
+  auto policy = sched::MakePolicy(successor.name, in_force_, &why_not);
   MILLRACE_CHECK(policy != nullptr, why_not);  // the policy was made with its order
   if (!relief_) relief_ = Relief{state_.now, why, successor.name, adviser_ ? adviser_->Transcript() : std::string()};
-  adviser_.reset();
-  on_its_way_.reset();
+  ForgetProgram();
   state_.engine.SetPolicy(std::move(policy));
   Journal(successor);
   if (state_.options.watch != nullptr) state_.options.watch->SchedulerChanged();
   DecideOnce();
+}
+
+void Simulator::ForgetProgram() {
+  adviser_.reset();
+  on_its_way_.reset();
+  conduct_ = {};
 }
 
 Result<std::unique_ptr<Adviser>> StartAdviser(const sched::OutsideTerms& terms, const SimOptions& options) {

@@ -53,6 +53,7 @@ class Simulator final : private ModelHost {
   void ConsultProgram();
   // Has the fallback decide from now on.
   void Relieve(const std::string& why);
+  void ForgetProgram();
   bool Apply(const sched::Event& event) override;
   void Journal(const sched::Event& event);
   void Drain();
@@ -111,7 +112,10 @@ class Simulator final : private ModelHost {
   double decision_seconds_ = 0;
   std::unique_ptr<Adviser> adviser_;  // null until the policy has a question
   sched::Conduct conduct_;
-  std::optional<sched::PolicyAnswered> on_its_way_;  // an answer whose thinking takes time
+  // An answer whose thinking takes time, and the number of its happening: an answer to a scheduler of before is void.
+  std::optional<sched::PolicyAnswered> on_its_way_;
+  std::uint32_t answers_ = 0;
+  sched::Settings in_force_;  // of the scheduler that decides
   std::optional<Relief> relief_;
 };
 

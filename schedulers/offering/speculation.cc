@@ -59,6 +59,7 @@ bool Speculating::MayDuplicate(const ClusterState& state, TaskKind kind) const {
 
 std::optional<Decision> Speculating::Next(const ClusterState& state, Micros now) {
   clock_ = now;
+  own_decision_ = false;
   if (auto decision = policy_->Next(state, now)) return decision;
   for (const TaskKind kind : kTaskKinds) {
     auto& [next_look, slow] = kinds_[kind];
@@ -69,6 +70,7 @@ std::optional<Decision> Speculating::Next(const ClusterState& state, Micros now)
       const auto node = NodeFor(state, last);
       if (!node) continue;
       slow.pop_back();
+      own_decision_ = true;
       return Decision{last.task, *node, true};
     }
     slow.clear();

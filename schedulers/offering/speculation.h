@@ -59,6 +59,7 @@ class Speculating : public Policy {
     return policy_->MayHoldBack(state, job);
   }
   void OnRefused(const ClusterState& state, const std::string& decision, const std::string& why) override {
+    if (own_decision_) return Policy::OnRefused(state, decision, why);
     policy_->OnRefused(state, decision, why);
   }
   [[nodiscard]] Outside* outside() override { return policy_->outside(); }
@@ -120,8 +121,9 @@ class Speculating : public Policy {
   // By node id: the rates of the node's attempts divided by the means of their jobs, as last seen; below 0 for a node
   // without data.
   std::vector<double> speeds_;
-  double slow_speed_ = 0;  // nodes below this speed are slow
-  Micros clock_ = 0;       // the time of the last call of Next
+  double slow_speed_ = 0;      // nodes below this speed are slow
+  Micros clock_ = 0;           // the time of the last call of Next
+  bool own_decision_ = false;  // the last decision was a second attempt, and not the policy's
 };
 
 }  // namespace millrace::sched

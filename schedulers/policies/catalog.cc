@@ -240,9 +240,10 @@ std::optional<unsigned> ParseParts(const CatalogLine& entry, std::string_view te
   return parts;
 }
 
-// Returns the order of a policy that only orders jobs; null for any other.
+// Returns the order of a policy that only orders jobs, and takes the parts of the recipe; null for any other.
 std::unique_ptr<JobOrder> OrderOf(const CatalogLine& entry, const Recipe& recipe) {
-  if (entry.make == MakeExternal) return nullptr;
+  std::string why;
+  if (entry.make == MakeExternal || !ParseParts(entry, recipe.name.substr(kExternal.size()), &why)) return nullptr;
   Recipe other{std::string(entry.name), recipe.settings, Admission(recipe.admission), false, recipe.why};
   std::unique_ptr<Policy> policy = entry.make(std::move(other));
   return policy == nullptr ? nullptr : Greedy::TakeOrder(std::move(policy));
@@ -257,7 +258,7 @@ std::unique_ptr<Policy> MakeExternal(Recipe recipe) {
     if (rest != nullptr) possible.emplace_back(entry.name);
   }
   *recipe.why = "external.fallback: \"" + terms.fallback +
-                "\" is not one of the schedulers that order jobs and do nothing else: " +
+                "\" is not one of the schedulers that order jobs, do nothing else, and take the same parts: " +
                 Join(possible, [](const std::string& name) { return name; });
   return nullptr;
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,6 +103,18 @@ TEST(LineChildTest, WhatTheChildHasStartedEndsWithIt) {
   while (::read(reader, &byte, 1) == 1) read += byte;
   EXPECT_EQ(read, "go\n");
   ::close(reader);
+}
+
+// It joins the group of its parent, where the signal to its own group does not reach it.
+TEST(LineChildTest, AChildThatHasLeftItsGroupEnds) {
+  if (::system("command -v python3 >/dev/null") != 0) GTEST_SKIP() << "it takes python3";
+  auto started = LineChild::Start(
+      {"python3", "-c",
+       "import os, time; os.setpgid(0, os.getpgid(os.getppid())); print('seen', flush=True); time.sleep(1000)"});
+  ASSERT_TRUE(started.ok());
+  std::string end;
+  ASSERT_TRUE((*started)->Ask("", "seen", kLong, kMost, &end).ok());
+  started->reset();  // it would wait for ever
 }
 
 TEST(LineChildTest, AProgramThatDoesNotExistIsNotStarted) {

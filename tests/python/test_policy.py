@@ -161,6 +161,31 @@ class SimulatedTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the same decisions", done.stdout)
 
+    def test_journals_of_an_assignment_and_of_a_relief_replay(self):
+        workload = self.workload("w.toml", 7)
+        settings = self.write("external.toml", '[external]\nprogram = "none"\nkind = "assignment"\n')
+        journal = self.write("journal.txt", self.journal(workload, f"mine=external:{EXAMPLES / 'fair.py'}"))
+        done = self.millrace("sim", journal, "--replay", "--scheduler", "external", "--settings", settings)
+        self.assertIn("the same decisions", done.stdout, done.stderr)
+        tired = self.script("tired.py", 'int(question) > 5 and os._exit(3); print("order maps=\\nseen", question, flush=True)')
+        failed = self.millrace("sim", workload, "--scheduler", f"external:{tired}", "--journal", self.directory / "relieved.txt")
+        self.assertEqual(failed.returncode, 1, failed.stderr)
+        self.assertIn(" SchedulerSet name=fair ", (self.directory / "relieved.txt").read_text())
+        settings = self.write("external.toml", '[external]\nprogram = "none"\n')
+        done = self.millrace("sim", self.directory / "relieved.txt", "--replay", "--scheduler", "external", "--settings", settings)
+        self.assertIn("the same decisions", done.stdout, done.stderr)
+
+    def test_second_attempts_beside_a_program(self):
+        """With speculation and every part, over nodes that are slow, fail and come back: each job ends, and the program is not relieved."""
+        workload = self.workload("w.toml", 4)
+        text = workload.read_text().replace("[cluster]\n", "[cluster]\nslow_share = 0.2\nfailure_probability = 0.05\n", 1)
+        workload.write_text(text.replace("[[jobs]]", "[[cluster.failures]]\nnode = 1\nat = 30\nback = 60\n\n[[jobs]]", 1))
+        settings = self.write("s.toml", "[speculation]\nenabled = true\n[eviction]\ngives_up_after = 60\n")
+        for name in ("fair", "shortest"):
+            for think in ("0s", "2ms"):
+                done = self.millrace("sim", workload, "--scheduler", f"mine+delay+ccs=external:{EXAMPLES / name}.py+delay+ccs", "--settings", settings, "--think", think)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_the_order_of_a_ranking_counts(self):
         """The last job of four is the shortest: under fifo it ends last, under the program first of those that wait."""
         workload = self.write("w.toml", """\

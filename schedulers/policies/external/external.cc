@@ -2,7 +2,7 @@
 #include "schedulers/policies/external/external.h"
 
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <unordered_set>
 
 #include "schedulers/policies/external/describe.h"
@@ -68,9 +68,15 @@ void External::OnNodesChanged(const ClusterState& state) {
 
 void External::Ask(Micros now) {
   ++counts_.asked;
-  open_ = true, dirty_ = false, lapsed_ = false;
+  open_ = true, dirty_ = false;
+  Lapse(false);
   asked_ = now;
   if (wake_ && *wake_ <= now) wake_.reset();
+}
+
+void External::Lapse(bool lapsed) {
+  lapsed_ = lapsed;
+  order().PassOver(lapsed);
 }
 
 std::optional<std::uint64_t> External::open() const { return open_ ? std::optional(counts_.asked) : std::nullopt; }
@@ -81,7 +87,7 @@ Policy::Limits External::BeginRound(const ClusterState& state, Micros now) {
   const bool woken = wake_ && *wake_ <= now;
   if (open_) {
     if (assigns() && !lapsed_ && now >= *asked_ + terms_.limit) {
-      lapsed_ = true;
+      Lapse(true);
       ++counts_.missed;
     }
   } else if (woken || (dirty_ && !assigns() && (!asked_ || now >= *asked_ + terms_.interval))) {
@@ -143,7 +149,8 @@ void External::Answer(const ClusterState& state, std::string_view answer, Micros
   ProgramAnswer read;
   (void)ParseAnswer(answer, &read);
   ++counts_.answered;
-  open_ = false, lapsed_ = false;
+  open_ = false;
+  Lapse(false);
   for (const SlotKind kind : kSlotKinds) {
     if (read.order[kind]) Rank(state, kind, *read.order[kind]);
   }
@@ -159,9 +166,9 @@ void External::Rank(const ClusterState& state, SlotKind kind, const std::vector<
   for (const JobId job : jobs) {
     const std::string place = "order of " + ToText(job);
     if (!state.WasUsed(job)) {
-      OnRefused(state, place, "there was never such a job");
+      Refuse(place, "there was never such a job");
     } else if (!seen.insert(job.value).second) {
-      OnRefused(state, place, "it is named twice");
+      Refuse(place, "it is named twice");
     } else {
       ranked.push_back(job);
     }
@@ -169,28 +176,40 @@ void External::Rank(const ClusterState& state, SlotKind kind, const std::vector<
   order().Set(kind, std::move(ranked));
 }
 
-void External::OnRefused(const ClusterState&, const std::string& decision, const std::string& why) {
+void External::Refuse(const std::string& what, const std::string& why) {
   ++counts_.refused;
-  if (refusals_.size() < kMostRefusals) refusals_.push_back(RefusedLine(decision, why));
+  if (refusals_.size() < kMostRefusals) refusals_.push_back(RefusedLine(what, why));
+}
+
+// What this policy decided by an order, and not as the program wished, is as possible as under any other order.
+void External::OnRefused(const ClusterState& state, const std::string& decision, const std::string& why) {
+  if (!wished_) return GreedyOver::OnRefused(state, decision, why);
+  Refuse(decision, why);
 }
 
 std::vector<Victim> External::Preempt(const ClusterState& state, Micros) {
   std::vector<Victim> victims;
+  std::set<AttemptId> taken;
+  wished_ = true;
   for (const PreemptWish& wish : std::exchange(preempts_, {})) {
     const JobState* const job = state.FindJob(wish.job);
     std::vector<std::pair<Micros, AttemptId>> running;
     if (job != nullptr && job->alive()) {
       const auto& tasks = job->Tasks(wish.kind);
       for (std::uint32_t i = 0; i < tasks.size(); ++i) {
-        for (const RunningAttempt& attempt : tasks[i].running)
-          running.push_back({attempt.since, {{wish.job, wish.kind, i}, attempt.number}});
+        for (const RunningAttempt& attempt : tasks[i].running) {
+          const AttemptId id{{wish.job, wish.kind, i}, attempt.number};
+          if (!taken.contains(id)) running.push_back({attempt.since, id});
+        }
       }
     }
-    if (running.size() < wish.tasks) OnRefused(state, "preempt " + ToText(wish.job), "so many of its tasks do not run");
+    if (running.size() < wish.tasks) Refuse("preempt " + ToText(wish.job), "so many of its tasks do not run");
     std::sort(running.begin(), running.end(), std::greater<>());
     running.resize(std::min<std::size_t>(running.size(), wish.tasks));
-    for (const auto& [since, attempt] : running)
+    for (const auto& [since, attempt] : running) {
+      taken.insert(attempt);
       victims.push_back({attempt, wish.reason.empty() ? "the program of the scheduler asked for it" : wish.reason});
+    }
   }
   return victims;
 }
@@ -199,24 +218,25 @@ std::optional<Decision> External::Grant(const ClusterState& state, const LaunchW
   const std::string what = "launch of " + ToText(wish.job) + " on " + ToText(wish.node);
   const JobState* const job = state.FindJob(wish.job);
   if (job == nullptr || !job->alive()) {
-    OnRefused(state, what, "no such job lives");
+    Refuse(what, "no such job lives");
   } else if (!state.FreeNodes(wish.kind).Contains(wish.node.value)) {
-    OnRefused(state, what, "the node has no free slot");
+    Refuse(what, "the node has no free slot");
   } else if (!job->runnable[wish.kind]) {
-    OnRefused(state, what, "the job has no such task to launch now");
+    Refuse(what, "the job has no such task to launch now");
   } else if (wish.kind == TaskKind::kMap) {
     if (const auto map = state.BestPendingMap(wish.job, wish.node))
       return Decision{{wish.job, wish.kind, map->map}, wish.node, false, map->locality};
-    OnRefused(state, what, "no map of the job may run on this node now");
+    Refuse(what, "no map of the job may run on this node now");
   } else {
     if (const auto reduce = admission().NextReduce(state, wish.job, wish.node))
       return Decision{{wish.job, wish.kind, *reduce}, wish.node, false, std::nullopt};
-    OnRefused(state, what, "no reduce of the job may run on this node now");
+    Refuse(what, "no reduce of the job may run on this node now");
   }
   return std::nullopt;
 }
 
 std::optional<AttemptId> External::NextToCompute(const ClusterState& state, Micros now) {
+  wished_ = false;
   return MayFill(state, now) ? GreedyOver::NextToCompute(state, now) : std::nullopt;
 }
 
@@ -224,8 +244,10 @@ std::optional<Decision> External::Next(const ClusterState& state, Micros now) {
   while (!launches_.empty()) {
     const LaunchWish wish = launches_.front();
     launches_.pop_front();
+    wished_ = true;
     if (auto decision = Grant(state, wish)) return decision;
   }
+  wished_ = false;
   return MayFill(state, now) ? GreedyOver::Next(state, now) : std::nullopt;
 }
 

@@ -65,6 +65,8 @@ class External : public GreedyOver<RankedOrder>, public Outside {
 
   [[nodiscard]] bool assigns() const { return terms_.kind == OutsideTerms::Kind::kAssignment; }
   void Ask(Micros now);
+  // The open question has missed the limit, so that the fallback alone fills slots; or that is over.
+  void Lapse(bool lapsed);
   // Asks if a question is due, and returns whether slots may be filled now.
   bool MayFill(const ClusterState& state, Micros now);
   // Returns whether the order of jobs matters now: there are slots of a kind, and jobs for them.
@@ -72,6 +74,8 @@ class External : public GreedyOver<RankedOrder>, public Outside {
   // Returns the decision that the first wish stands for; nothing if it was refused.
   std::optional<Decision> Grant(const ClusterState& state, const LaunchWish& wish);
   void Rank(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs);
+  // Counts a part of an answer that is not possible, and tells the program with the next question.
+  void Refuse(const std::string& what, const std::string& why);
 
   const OutsideTerms terms_;
   const bool asks_;  // there is a program, and this is no clone
@@ -83,6 +87,7 @@ class External : public GreedyOver<RankedOrder>, public Outside {
   std::optional<Micros> wake_;   // the time at which the program wants to be asked
   std::deque<LaunchWish> launches_;
   std::vector<PreemptWish> preempts_;
+  bool wished_ = false;  // the last decision, or the last victims, were the program's wish
   // What Describe has to tell.
   std::set<JobId> new_jobs_, changed_jobs_, ended_jobs_;
   std::vector<std::string> told_nodes_;  // the line of each node, by id; empty: it was not told, or as lost

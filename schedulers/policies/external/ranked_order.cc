@@ -27,7 +27,7 @@ PerSlot<bool> RankedOrder::BeginRound(const ClusterState& state, Micros now) {
 }
 
 std::optional<JobId> RankedOrder::Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const {
-  for (const JobId job : ranks_[kind].jobs) {
+  for (const JobId job : RanksOf(kind).jobs) {
     const JobState* const known = state.FindJob(job);
     if (known != nullptr && known->runnable[kind] && take(job)) return job;
   }
@@ -35,7 +35,7 @@ std::optional<JobId> RankedOrder::Offer(const ClusterState& state, SlotKind kind
 }
 
 bool RankedOrder::Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const {
-  const auto& place = ranks_[kind].place;
+  const auto& place = RanksOf(kind).place;
   const auto of_a = place.find(a.value), of_b = place.find(b.value);
   if (of_a == place.end() && of_b == place.end()) return rest_->Before(state, kind, now, a, b);
   if (of_a == place.end() || of_b == place.end()) return of_b == place.end();

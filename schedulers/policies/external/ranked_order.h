@@ -18,6 +18,8 @@ class RankedOrder : public JobOrder {
 
   // Replaces the order for slots of this kind. Requires: no job occurs twice. Jobs that have ended do no harm.
   void Set(SlotKind kind, std::vector<JobId> jobs);
+  // While `passed_over`, the other order alone counts.
+  void PassOver(bool passed_over) { passed_over_ = passed_over; }
 
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override;
   [[nodiscard]] std::string Refusal(const JobSpec& spec) const override { return rest_->Refusal(spec); }
@@ -42,10 +44,14 @@ class RankedOrder : public JobOrder {
     std::vector<JobId> jobs;                                 // in order
     std::unordered_map<std::uint32_t, std::uint32_t> place;  // by job; looked up, not walked
   };
-  [[nodiscard]] bool Names(SlotKind kind, JobId job) const { return ranks_[kind].place.contains(job.value); }
+  // Returns the order that counts now.
+  [[nodiscard]] const Ranks& RanksOf(SlotKind kind) const { return passed_over_ ? none_ : ranks_[kind]; }
+  [[nodiscard]] bool Names(SlotKind kind, JobId job) const { return RanksOf(kind).place.contains(job.value); }
 
   std::unique_ptr<JobOrder> rest_;
   PerSlot<Ranks> ranks_;
+  Ranks none_;
+  bool passed_over_ = false;
 };
 
 }  // namespace millrace::sched

@@ -139,6 +139,49 @@ TEST(ExternalTest, AQuestionThatMissesTheLimitGoesToTheFallback) {
   EXPECT_EQ(engine.outside()->counts().refused, 0U);  // that job1 has ended is no fault
 }
 
+// The last order named job2 first. It does not count for the slot that the fallback fills.
+TEST(ExternalTest, TheLastOrderDoesNotCountForAQuestionThatMissedTheLimit) {
+  Engine engine({}, Made(kAssignment));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 JobSubmitted job=job1 maps=1:;1:;1:
+    0 JobSubmitted job=job2 maps=1:;1:;1:
+    0 decide
+    0 PolicyAnswered question=1 answer=order%20maps%3Djob2,job1
+    0 decide
+    -> launch job2.m.0.0 n1 off
+    1 AttemptSucceeded attempt=job2.m.0.0
+    1 decide
+    10001 decide
+    -> launch job1.m.0.0 n1 off
+    10002 PolicyAnswered question=2 answer=
+    10003 AttemptSucceeded attempt=job1.m.0.0
+    10003 decide
+    10003 PolicyAnswered question=3 answer=
+    10003 decide
+    -> launch job2.m.1.0 n1 off
+  )");
+}
+
+TEST(ExternalTest, TwoWishesToPreemptAJobTakeTwoAttempts) {
+  Engine engine({}, Made(kRanking));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=2
+    1 JobSubmitted job=job1 maps=1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    2 JobSubmitted job=job2 maps=1:;1:
+    2 PolicyAnswered question=1 answer=order%20maps%3Djob2%0Apreempt%20kind%3Dmap%20job%3Djob1%20reason%3Dx%0Apreempt%20kind%3Dmap%20job%3Djob1%20reason%3Dy
+    2 decide
+    -> preempt job1.m.1.0 n1: x
+    -> preempt job1.m.0.0 n1: y
+    -> launch job2.m.0.0 n1 off
+    -> launch job2.m.1.0 n1 off
+  )");
+  EXPECT_EQ(engine.outside()->counts().refused, 0U);
+}
+
 TEST(ExternalTest, PreemptsTheNewestAttempts) {
   Engine engine({}, Made(kRanking));
   EXPECT_PLAYS(&engine, R"(
