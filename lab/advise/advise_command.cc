@@ -70,6 +70,7 @@ Result<std::vector<sched::Variant>> SchedulersFor(const AdviseWords& words, cons
       named.schedulers += (named.schedulers.empty() ? "" : ",") + name;
   }
   MILLRACE_ASSIGN(cli::Schedulers read, cli::ReadSchedulers(named));
+  MILLRACE_TRY(cli::CheckNoPrograms(read.variants, "`millrace compare` takes it"));
   std::vector<sched::Variant> schedulers{history.in_force};
   for (sched::Variant& variant : read.variants) {
     if (variant.settings_text.empty())
@@ -98,6 +99,7 @@ Result<History> ReadHistory(const Invocation& invocation, const AdviseWords& wor
     if (!cli::HasLabel(word)) in_force.settings.push_back(word);
   }
   MILLRACE_ASSIGN(cli::Schedulers read, cli::ReadSchedulers(in_force));
+  MILLRACE_TRY(cli::CheckNoPrograms(read.variants, "`millrace compare` takes it"));
   if (read.variants.size() != 1) return Invalid("--in-force names more than one scheduler");
   return HistoryOfFile(words.workload, std::move(read.variants[0]), words.seed);
 }

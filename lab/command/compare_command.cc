@@ -28,7 +28,6 @@
 #include "lab/run/make_runs.h"
 #include "lab/run/sim_arena.h"
 #include "lab/study/paper.h"
-#include "schedulers/policies/catalog.h"
 
 namespace millrace::compare {
 namespace {
@@ -156,15 +155,6 @@ std::vector<sched::Variant> OwnSettings(const Subject& subject) {
   return own;
 }
 
-// A master asks no program.
-Status CheckNoPrograms(const Subject& subject) {
-  for (const sched::Variant& variant : subject.schedulers) {
-    if (variant.scheduler.starts_with(sched::kExternal))
-      return Invalid(variant.label + " is a program, which orders the jobs of simulations alone; leave --on out");
-  }
-  return Status::Ok();
-}
-
 Status CheckNoOwnSettings(const Subject& subject) {
   const std::vector<sched::Variant> own = OwnSettings(subject);
   if (own.empty()) return Status::Ok();
@@ -216,7 +206,7 @@ Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
   MILLRACE_ASSIGN(subject.headline, ParseHeadline(words.metric));
   if (words.on != "sim" && words.on != "local" && words.on != "cluster" && words.on != "testbed")
     return Invalid("--on " + Quote(words.on) + " is not one of sim, local, cluster and testbed");
-  if (words.on != "sim") MILLRACE_TRY(CheckNoPrograms(subject));
+  if (words.on != "sim") MILLRACE_TRY(cli::CheckNoPrograms(subject.schedulers, "leave --on out"));
   if (words.on == "cluster" || words.on == "testbed") MILLRACE_TRY(CheckNoOwnSettings(subject));
   if (words.simulate && words.on == "sim")
     return Invalid("--simulate needs live runs to simulate; give --on local, cluster or testbed");

@@ -172,6 +172,14 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
                  "scheduler file, like the master's, for all schedulers; LABEL=FILE: for one of them instead");
 }
 
+Status CheckNoPrograms(const std::vector<Variant>& variants, const std::string& instead) {
+  for (const Variant& variant : variants) {
+    if (variant.scheduler.starts_with(kExternal))
+      return Invalid(variant.label + " is a program, which orders the jobs of simulations alone; " + instead);
+  }
+  return Status::Ok();
+}
+
 void DeclareThinking(console::Arguments& arguments, std::string* think) {
   arguments.Text(
       "--think", think,

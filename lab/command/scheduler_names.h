@@ -34,6 +34,10 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
 // Returns whether a word of --settings is LABEL=FILE. A path with a directory before its "=" is a FILE.
 [[nodiscard]] bool HasLabel(std::string_view settings);
 
+// Returns kInvalid if one of the variants is a program (external:PATH), which no master takes. `instead` says what to
+// do.
+[[nodiscard]] Status CheckNoPrograms(const std::vector<sched::Variant>& variants, const std::string& instead);
+
 // Declares --think, and reads it: "measured" or a duration.
 void DeclareThinking(console::Arguments& arguments, std::string* think);
 [[nodiscard]] Result<outside::Thinking> ReadThinking(const std::string& think);
