@@ -175,6 +175,53 @@ class SimulatedTest(unittest.TestCase):
         done = self.millrace("sim", self.directory / "relieved.txt", "--replay", "--scheduler", "external", "--settings", settings)
         self.assertIn("the same decisions", done.stdout, done.stderr)
 
+    def test_whatever_a_program_says_every_job_ends_and_the_journal_replays(self):
+        """A program that decides by chance, over nodes that are slow, fail and come back, with and without second attempts and parts. MILLRACE_TEST_SEEDS is how
+        many histories there are."""
+        first = random.SystemRandom().randrange(10**6)
+        for seed in range(first, first + int(os.environ.get("MILLRACE_TEST_SEEDS", "4"))):
+            chance = random.Random(seed)
+            kind, parts = chance.choice(("ranking", "assignment")), chance.choice(("", "+delay", "+ccs", "+delay+ccs"))
+            odd = self.write("odd.py", f"""\
+                #!{sys.executable}
+                import random
+                import millrace
+
+                class Odd(millrace.Policy):
+                    kind = {kind!r}
+                    chance = random.Random({seed})
+
+                    def order(self, cluster, kind):
+                        jobs = cluster.jobs
+                        self.chance.shuffle(jobs)
+                        return jobs[:self.chance.randrange(len(jobs) + 1)]
+
+                    def place(self, cluster):
+                        for kind in ("map", "reduce"):
+                            nodes = [node for node in cluster.nodes.values() if (node.free_maps if kind == "map" else node.free_reduces)]
+                            jobs = [job for job in cluster.jobs if job.may_take(kind)]
+                            if nodes and jobs and self.chance.random() < 0.5:
+                                yield self.chance.choice(jobs), self.chance.choice(nodes), kind
+
+                    def preempt(self, cluster):
+                        jobs = [job for job in cluster.jobs if job.maps_running and job.maps_pending]
+                        if jobs and self.chance.random() < 0.02:
+                            yield self.chance.choice(jobs), "map", 1, "a whim"
+
+                    def wake(self, cluster):
+                        return cluster.now + 3_000_000 if self.chance.random() < 0.3 else None
+
+                millrace.serve(Odd)
+                """, 0o755)
+            workload = self.workload("w.toml", seed, nodes=chance.choice([2, 4, 7]), jobs=12)
+            text = workload.read_text().replace("[cluster]\n", "[cluster]\nslow_share = 0.2\nfailure_probability = 0.03\n", 1)
+            workload.write_text(text.replace("[[jobs]]", f"[[cluster.failures]]\nnode = 1\nat = {chance.randrange(5, 40)}\nback = {chance.randrange(41, 90)}\n\n[[jobs]]", 1))
+            settings = self.write("s.toml", f'[external]\nprogram = "{odd}"\nkind = "{kind}"\ntolerate = 100000\n[speculation]\nenabled = {chance.choice(["true", "false"])}\n')
+            with self.subTest(seed=seed, kind=kind, parts=parts):
+                journal = self.write("j.txt", self.journal(workload, "external" + parts, "--settings", settings, "--think", chance.choice(["0s", "2ms", "15ms"])))
+                done = self.millrace("sim", journal, "--replay", "--scheduler", "external" + parts, "--settings", settings)
+                self.assertIn("the same decisions", done.stdout, done.stderr)
+
     def test_second_attempts_beside_a_program(self):
         """With speculation and every part, over nodes that are slow, fail and come back: each job ends, and the program is not relieved."""
         workload = self.workload("w.toml", 4)
