@@ -54,10 +54,17 @@ void CloseAll(std::initializer_list<int> fds) {
   }
 }
 
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<LineChild>> LineChild::Start(std::vector<std::string> argv) {
-  const std::string name = argv.front();
+Result<std::unique_ptr<LineChild>> LineChild::Start(LineCommand command) {
+  const std::string name = command.name.empty() ? command.argv.front() : command.name;
   int lines[2] = {-1, -1}, errors[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lines) != 0 || ::pipe2(errors, O_CLOEXEC) != 0) {
     const int error = errno;
@@ -70,15 +77,17 @@ Result<std::unique_ptr<LineChild>> LineChild::Start(std::vector<std::string> arg
   ::posix_spawn_file_actions_adddup2(&actions, lines[1], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, lines[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO);
+  for (const auto& [own, number] : command.descriptors) ::posix_spawn_file_actions_adddup2(&actions, own, number);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   PlainSignals(&attributes, POSIX_SPAWN_SETPGROUP);
   ::posix_spawnattr_setpgroup(&attributes, 0);
-  std::vector<char*> words;
-  for (std::string& word : argv) words.push_back(word.data());
-  words.push_back(nullptr);
+  const std::vector<char*> words = Pointers(command.argv);
+  std::vector<char*> variables;
+  if (command.environment) variables = Pointers(*command.environment);
   pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, words[0], &actions, &attributes, words.data(), environ);
+  const int error = ::posix_spawnp(&pid, words[0], &actions, &attributes, words.data(),
+                                   command.environment ? variables.data() : environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   CloseAll({lines[1], errors[1]});
@@ -86,7 +95,7 @@ Result<std::unique_ptr<LineChild>> LineChild::Start(std::vector<std::string> arg
     CloseAll({lines[0], errors[0]});
     return FromErrno(error, "start " + Quote(name));
   }
-  return std::unique_ptr<LineChild>(new LineChild(pid, lines[0], errors[0], name));
+  return std::unique_ptr<LineChild>(new LineChild(pid, lines[0], errors[0], name, std::move(command.kept)));
 }
 
 LineChild::~LineChild() {

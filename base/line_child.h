@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids/time.h"
@@ -21,14 +23,26 @@
 
 namespace millrace {
 
+struct LineCommand {
+  std::vector<std::string> argv;                             // argv[0] is looked up in PATH if it has no slash
+  std::string name = {};                                     // for messages; empty: argv[0]
+  std::optional<std::vector<std::string>> environment = {};  // all of it; nothing: that of this process
+  // Descriptors of this process, and the numbers under which the child has them, which are above 2. No descriptor has
+  // the number of another.
+  std::vector<std::pair<int, int>> descriptors = {};
+  std::shared_ptr<const void> kept = {};  // until the child has ended
+};
+
 class LineChild {
  public:
   // How much of what the child says and is told is kept for Transcript.
   static constexpr std::size_t kKeptLines = 200;
 
-  // Starts argv[0], which is looked up in PATH if it has no slash, with the environment of this process and in its
-  // working directory. Fails if it cannot be started.
-  [[nodiscard]] static Result<std::unique_ptr<LineChild>> Start(std::vector<std::string> argv);
+  // Starts the child in the working directory of this process. Fails if it cannot be started.
+  [[nodiscard]] static Result<std::unique_ptr<LineChild>> Start(LineCommand command);
+  [[nodiscard]] static Result<std::unique_ptr<LineChild>> Start(std::vector<std::string> argv) {
+    return Start(LineCommand{std::move(argv)});
+  }
   LineChild(const LineChild&) = delete;
   LineChild& operator=(const LineChild&) = delete;
   ~LineChild();
@@ -48,8 +62,8 @@ class LineChild {
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  LineChild(pid_t pid, int lines, int errors, std::string name)
-      : pid_(pid), lines_(lines), errors_(errors), name_(std::move(name)) {}
+  LineChild(pid_t pid, int lines, int errors, std::string name, std::shared_ptr<const void> kept)
+      : kept_until_ended_(std::move(kept)), pid_(pid), lines_(lines), errors_(errors), name_(std::move(name)) {}
   void Keep(char direction, std::string_view text);
   void ReadErrors();
   [[nodiscard]] Result<std::string> Answer(std::string_view text, std::string_view last, Micros patience,
@@ -57,6 +71,7 @@ class LineChild {
   void AwaitEnd() const;
   [[nodiscard]] Status Ended(const std::string& how);
 
+  const std::shared_ptr<const void> kept_until_ended_;
   const pid_t pid_;
   const int lines_;  // this process's end of its standard input and output
   int errors_;       // -1: closed

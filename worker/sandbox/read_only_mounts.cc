@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "base/child_process.h"
+#include "base/sandbox/launch_order.h"
 #include "base/text.h"
-#include "worker/sandbox/launch_order.h"
 
 extern char** environ;  // NOLINT: no header of POSIX declares it
 

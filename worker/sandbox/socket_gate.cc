@@ -23,8 +23,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/sandbox/launch_order.h"
 #include "base/thread.h"
-#include "worker/sandbox/launch_order.h"
 
 namespace millrace::sandbox {
 namespace {

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "worker/sandbox/call_filter.h"
+#include "base/sandbox/call_filter.h"
 
 namespace millrace::sandbox {
 namespace {
@@ -108,7 +108,7 @@ class AbstractName {
 
 // As millrace-launch does it.
 void EnterFilter(int report) {
-  const std::string program = MakeCallFilter(true).value();
+  const std::string program = MakeCallFilter(Sockets::kAsked).value();
   std::vector<sock_filter> steps(program.size() / sizeof(sock_filter));
   std::memcpy(steps.data(), program.data(), program.size());
   const sock_fprog filter{static_cast<unsigned short>(steps.size()), steps.data()};

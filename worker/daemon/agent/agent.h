@@ -44,7 +44,7 @@ struct WorkerIdentity {
   std::string cluster;  // the cluster of the directory; empty: none yet
   // Stores the cluster's id in the directory. The agent calls it on its Background, one call at a time.
   std::function<Status(const std::string& cluster)> join;
-  std::string sandbox = {};  // the parts of the sandbox of its tasks (worker/sandbox/sandbox.h)
+  std::string sandbox = {};  // the parts of the sandbox of its tasks (base/sandbox/sandbox.h)
   Moment told = {};          // the last moment that a master has told the worker, as stored in the directory
   // Stores a moment in the directory. The agent calls it on its Background. If it is empty, moments are kept in memory
   // only.

@@ -22,9 +22,9 @@
 #include "base/log.h"
 #include "base/machine_size.h"
 #include "base/protocol/attempt_wire.h"
+#include "base/sandbox/sandbox.h"
 #include "base/status.h"
 #include "worker/daemon/process/removals.h"
-#include "worker/sandbox/sandbox.h"
 #include "worker/sandbox/task_directories.h"
 #include "worker/task/channel/record_note.h"
 

@@ -3,15 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/child_process.h"
-#include "worker/sandbox/call_filter.h"
+#include "base/sandbox/call_filter.h"
 
 namespace millrace::worker {
 namespace {
@@ -20,17 +18,6 @@ using sandbox::Part;
 
 constexpr const char* kProbe = "--probe";  // the launcher, executed as a job, tries the gate and ends
 constexpr std::uint64_t kProbeSerial = ~std::uint64_t{0} - 1;
-constexpr Part kNamespaces[] = {Part::kMounts, Part::kProcesses, Part::kIpc, Part::kNetwork};
-
-// Returns true if this process may change users, make namespaces and end processes of other users.
-bool IsPrivileged() {
-  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  if (syscall(SYS_capget, &header, data) != 0) return false;
-  const auto has = [&](unsigned capability) { return (data[capability / 32].effective >> capability % 32 & 1) != 0; };
-  return has(CAP_SYS_ADMIN) && has(CAP_SETUID) && has(CAP_SETGID) && has(CAP_CHOWN) && has(CAP_DAC_OVERRIDE) &&
-         has(CAP_FOWNER) && has(CAP_KILL) && has(CAP_SYS_PTRACE);
-}
 
 // A cgroup counts more than the private memory that the process limits: files in memory, page tables, cached blocks.
 std::uint64_t WithRoom(std::uint64_t memory) {
@@ -43,63 +30,40 @@ std::uint64_t WithRoom(std::uint64_t memory) {
 Result<std::unique_ptr<Confiner>> Confiner::Open(ConfinerOptions options) {
   std::unique_ptr<Confiner> confiner(new Confiner(std::move(options)));
   confiner->Look();
-  MILLRACE_TRY(confiner->Probe());
-  if (!confiner->options_.required || confiner->missing_.empty()) return confiner;
+  MILLRACE_TRY(confiner->found_.Find([&] { return confiner->Try(); }, "; worker.sandbox = off runs tasks without"));
+  if (!confiner->options_.required || confiner->missing().empty()) return confiner;
   std::string all;
-  for (const auto& [part, why] : confiner->missing_) {
+  for (const auto& [part, why] : confiner->missing()) {
     all += std::string(all.empty() ? "" : "; ") + std::string(ToText(part)) + ": " + why;
   }
   return Unavailable("worker.sandbox = require, and this machine cannot do all of it: " + all +
                      "; worker.sandbox = auto does what it can");
 }
 
-void Confiner::Drop(Part part, const std::string& why) {
-  if (!settings_.parts.Has(part)) return;
-  settings_.parts.Remove(part);
-  missing_.emplace(part, why);
-  const std::string name(ToText(part));
-  if (part == Part::kMounts) Drop(Part::kUser, "without " + name + " a job's user cannot reach its own files");
-  if (part == Part::kFilter) Drop(Part::kNetwork, "without " + name + " nothing could reach the file system");
-}
+Confiner::Confiner(ConfinerOptions options)
+    : options_(std::move(options)),
+      found_({.parts = sandbox::Parts::All(),
+              .privileged = sandbox::IsPrivileged(),
+              .users = options_.users,
+              .readable = options_.readable,
+              .hidden = options_.hidden,
+              .tmp_bytes = options_.tmp_bytes,
+              .processes = options_.processes}) {}
 
 void Confiner::Look() {
-  settings_ = {.parts = sandbox::Parts::All(),
-               .privileged = IsPrivileged(),
-               .users = options_.users,
-               .readable = options_.readable,
-               .hidden = options_.hidden,
-               .tmp_bytes = options_.tmp_bytes,
-               .processes = options_.processes};
-  if (!settings_.privileged) Drop(Part::kUser, "the worker may not change users; it does as root");
-  if (options_.network == TaskNetwork::kAlways) Drop(Part::kNetwork, "worker.task_network = always");
-  auto plain = sandbox::MakeCallFilter(false), asking = sandbox::MakeCallFilter(true);
+  if (!found_.settings().privileged) found_.Drop(Part::kUser, "the worker may not change users; it does as root");
+  if (options_.network == TaskNetwork::kAlways) found_.Drop(Part::kNetwork, "worker.task_network = always");
+  auto plain = sandbox::MakeCallFilter(sandbox::Sockets::kAny),
+       asking = sandbox::MakeCallFilter(sandbox::Sockets::kAsked);
   if (plain.ok() && asking.ok()) {
     filter_ = std::move(*plain);
     asking_filter_ = std::move(*asking);
   } else {
-    Drop(Part::kFilter, (plain.ok() ? asking : plain).status().message());
+    found_.Drop(Part::kFilter, (plain.ok() ? asking : plain).status().message());
   }
   auto cgroups = sandbox::TaskCgroups::Open();
   if (cgroups.ok()) cgroups_ = std::move(*cgroups);
-  if (!cgroups.ok()) Drop(Part::kCgroup, cgroups.status().message());
-}
-
-Status Confiner::Probe() {
-  std::string failed;
-  for (std::size_t tries = 0; tries <= std::size(sandbox::kAllParts); ++tries) {
-    MILLRACE_ASSIGN(failed, Try());
-    if (failed.empty()) return Status::Ok();
-    const std::size_t colon = failed.find(": ");
-    const std::string what = failed.substr(0, colon);
-    if (what == "namespaces" && sandbox::NamespacesOf(settings_, {}) != 0) {
-      for (const Part namespaced : kNamespaces) Drop(namespaced, failed.substr(colon + 2));
-      continue;
-    }
-    const auto part = sandbox::ParsePart(what);
-    if (!part || !settings_.parts.Has(*part)) break;
-    Drop(*part, failed.substr(colon + 2));
-  }
-  return Internal("no confined process can be started: " + failed + "; worker.sandbox = off runs tasks without");
+  if (!cgroups.ok()) found_.Drop(Part::kCgroup, cgroups.status().message());
 }
 
 Result<std::string> Confiner::Try() {
@@ -118,7 +82,7 @@ Result<std::string> Confiner::Try() {
                        .launch = &confined->launch};
   auto spawned = Spawn(spec);
   if (!spawned.ok()) {
-    if (sandbox::NamespacesOf(settings_, place) == 0) return spawned.status();
+    if (sandbox::NamespacesOf(found_.settings(), place) == 0) return spawned.status();
     return "namespaces: " + spawned.status().message();
   }
   sandbox::SocketGate gate(
@@ -127,7 +91,7 @@ Result<std::string> Confiner::Try() {
   MILLRACE_ASSIGN(const int status, WaitForChild(spawned->pid));
   std::string failed = gate.Failure();
   if (!failed.empty() || ExitStatusOf(status) == 0) return failed;
-  if (settings_.parts.Has(Part::kNetwork)) return "network: sockets cannot be handed over: " + DescribeExit(status);
+  if (parts().Has(Part::kNetwork)) return "network: sockets cannot be handed over: " + DescribeExit(status);
   return "the probe " + DescribeExit(status);
 }
 
@@ -135,13 +99,13 @@ Result<Confiner::Confined> Confiner::Confine(const sandbox::JobPlace& place, std
                                              std::uint64_t memory) {
   Confined confined;
   confined.launch.launcher = options_.launcher;
-  confined.launch.namespaces = sandbox::NamespacesOf(settings_, place);
-  sandbox::LaunchOrder order = sandbox::PlanLaunch(settings_, place);
-  if (settings_.parts.Has(Part::kFilter)) order.filter = order.filter_tells ? asking_filter_ : filter_;
+  confined.launch.namespaces = sandbox::NamespacesOf(found_.settings(), place);
+  sandbox::LaunchOrder order = sandbox::PlanLaunch(found_.settings(), place);
+  if (parts().Has(Part::kFilter)) order.filter = order.filter_tells ? asking_filter_ : filter_;
   if (order.filter_tells) confined.peers = options_.peers;
   confined.user = order.user;
-  if (settings_.parts.Has(Part::kCgroup)) {
-    MILLRACE_ASSIGN(auto cgroup, cgroups_->Make(serial, {WithRoom(memory), settings_.processes}));
+  if (parts().Has(Part::kCgroup)) {
+    MILLRACE_ASSIGN(auto cgroup, cgroups_->Make(serial, {WithRoom(memory), found_.settings().processes}));
     MILLRACE_ASSIGN(confined.launch.doors, cgroup.Doors());
     confined.cgroup.emplace(std::move(cgroup));
     order.cgroups = static_cast<std::uint32_t>(confined.launch.doors.size());
@@ -151,21 +115,12 @@ Result<Confiner::Confined> Confiner::Confine(const sandbox::JobPlace& place, std
 }
 
 std::optional<sandbox::UserRange> Confiner::users() const {
-  if (!settings_.parts.Has(Part::kUser)) return std::nullopt;
-  return settings_.users;
+  if (!parts().Has(Part::kUser)) return std::nullopt;
+  return found_.settings().users;
 }
 
 bool Confiner::MayUseNetwork(bool asks) const {
   return options_.network == TaskNetwork::kAlways || (options_.network == TaskNetwork::kAsked && asks);
-}
-
-std::string Confiner::Describe() const {
-  std::string text = ToText(settings_.parts);
-  std::string without;
-  for (const auto& [part, why] : missing_) {
-    without += (without.empty() ? "; without " : ", ") + std::string(ToText(part)) + " (" + why + ")";
-  }
-  return text + without;
 }
 
 }  // namespace millrace::worker

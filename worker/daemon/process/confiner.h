@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Confiner puts the task processes of a worker into the sandbox (worker/sandbox/sandbox.h). When it is made, it finds
+// Confiner puts the task processes of a worker into the sandbox (base/sandbox/sandbox.h). When it is made, it finds
 // out by trial which parts of the sandbox this machine supports: it starts a process that does nothing, first with
 // every part, and leaves out the parts that fail until a process starts.
 //
@@ -19,11 +19,11 @@
 
 #include "base/ids/ids.h"
 #include "base/log.h"
+#include "base/sandbox/found_parts.h"
+#include "base/sandbox/task_cgroups.h"
 #include "base/status.h"
 #include "worker/daemon/process/spawn.h"
-#include "worker/sandbox/sandbox.h"
 #include "worker/sandbox/socket_gate.h"
-#include "worker/sandbox/task_cgroups.h"
 
 namespace millrace::worker {
 
@@ -58,29 +58,28 @@ class Confiner {
   // Requires: the directories that `place` names exist.
   [[nodiscard]] Result<Confined> Confine(const sandbox::JobPlace& place, std::uint64_t serial, std::uint64_t memory);
 
-  [[nodiscard]] const sandbox::Parts& parts() const { return settings_.parts; }
-  [[nodiscard]] const std::map<sandbox::Part, std::string>& missing() const { return missing_; }  // with the reasons
+  [[nodiscard]] const sandbox::Parts& parts() const { return found_.parts(); }
+  [[nodiscard]] const std::map<sandbox::Part, std::string>& missing() const {
+    return found_.missing();
+  }  // with the reasons
   // Returns the range of the jobs' users, if jobs have users of their own.
   [[nodiscard]] std::optional<sandbox::UserRange> users() const;
   // Returns what sandbox::ReadableByAll returns for the worker's tasks.
   [[nodiscard]] std::optional<std::vector<std::string>> readable_by_all() const {
-    return sandbox::ReadableByAll(settings_);
+    return sandbox::ReadableByAll(found_.settings());
   }
   [[nodiscard]] bool MayUseNetwork(bool asks) const;
   // Returns a line for people: "user, mounts; without cgroup (...)".
-  [[nodiscard]] std::string Describe() const;
+  [[nodiscard]] std::string Describe() const { return found_.Describe(); }
 
  private:
-  explicit Confiner(ConfinerOptions options) : options_(std::move(options)) {}
-  void Drop(sandbox::Part part, const std::string& why);
-  void Look();     // leaves out parts that are known to be missing
-  Status Probe();  // leaves out parts that fail
+  explicit Confiner(ConfinerOptions options);
+  void Look();  // leaves out parts that are known to be missing
   // Starts a process that does nothing. Returns the step that failed; empty if none did.
   Result<std::string> Try();
 
   ConfinerOptions options_;
-  sandbox::SandboxSettings settings_;
-  std::map<sandbox::Part, std::string> missing_;
+  sandbox::FoundParts found_;
   std::unique_ptr<sandbox::TaskCgroups> cgroups_;
   std::string filter_, asking_filter_;
 };

@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "base/sandbox/environment.h"
 #include "worker/daemon/process/orphans.h"
 
 namespace millrace::worker {
@@ -180,23 +180,6 @@ Result<pid_t> CloneChildren(Child& child) {
   return FromErrno(child.error, fmt::format("cannot start {}", child.failed));
 }
 
-// Returns true for the variables that programs need to run at all. The rest of the daemon's environment may hold
-// secrets.
-bool Inherited(std::string_view variable) {
-  constexpr std::string_view kNames[] = {"PATH", "HOME", "USER",   "LOGNAME",        "SHELL",
-                                         "LANG", "TZ",   "TMPDIR", "LD_LIBRARY_PATH"};
-  const std::string_view name = variable.substr(0, variable.find('='));
-  return name.starts_with("LC_") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
-std::vector<std::string> TaskEnvironment() {
-  std::vector<std::string> kept;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (Inherited(*variable)) kept.emplace_back(*variable);
-  }
-  return kept;
-}
-
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -216,19 +199,6 @@ Result<Fd> FileWith(const std::string& bytes) {
   if (!file.valid()) return FromErrno(errno, "cannot make a file for a launch order");
   MILLRACE_TRY(WriteAll(file.get(), bytes, "a launch order"));
   return AboveStandard(std::move(file), "cannot duplicate a launch order");
-}
-
-// A confined task has no home, no user's name, and a /tmp that is its own where it sees files of its own.
-void Confine(const sandbox::LaunchOrder& order, std::vector<std::string>* variables) {
-  const auto goes = [](const std::string& variable) {
-    const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
-    return name == "HOME" || name == "USER" || name == "LOGNAME" || name == "SHELL" || name == "TMPDIR";
-  };
-  std::erase_if(*variables, goes);
-  const std::string home = order.own_view || order.writable.empty() ? "/tmp" : order.writable.front();
-  variables->push_back("HOME=" + home);
-  variables->push_back("TMPDIR=" + home);
-  variables->push_back("RES_OPTIONS=use-vc");  // names are looked up by TCP, which the gate lets through
 }
 
 Result<Handed> Hand(const SpawnSpec& spec, const std::vector<std::string>& variables, Spawned* spawned) {
@@ -274,14 +244,14 @@ Result<Spawned> Spawn(const SpawnSpec& spec) {
   if (!log.valid()) return FromErrno(errno, "cannot duplicate a log");
   MILLRACE_ASSIGN(const Fd output, AboveStandard(std::move(log), "cannot duplicate a log"));
 
-  std::vector<std::string> variables = TaskEnvironment();
+  std::vector<std::string> variables = sandbox::PlainEnvironment();
   variables.push_back(fmt::format("{}={}", kMarkVariable, spec.mark));
   std::vector<std::string> arguments = spec.arguments;
   arguments.insert(arguments.begin(), spec.executable);
   Child child;
   Handed handed;
   if (spec.launch != nullptr) {
-    Confine(spec.launch->order, &variables);
+    sandbox::Confine(spec.launch->order, &variables);
     MILLRACE_ASSIGN(handed, Hand(spec, variables, &spawned));
     arguments = handed.arguments;
     child.launcher = spec.launch->launcher.c_str();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spawn starts a task process below a minder (worker/sandbox/minder.cc), which is its parent in place of the daemon.
+// Spawn starts a task process below a minder (base/sandbox/minder.cc), which is its parent in place of the daemon.
 // User code that attacks its parent hits the minder, and so only its own task. The task leads a process group of its
 // own and dies with the minder. It has nothing of the daemon but descriptors 0 to 3 and a few variables of the daemon's
 // environment (PATH, HOME, the locale, ...). The minder dies with the thread that started it (PR_SET_PDEATHSIG). Thread
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/sandbox/launch_order.h"
 #include "base/status.h"
-#include "worker/sandbox/launch_order.h"
 
 namespace millrace::worker {
 

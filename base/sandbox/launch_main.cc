@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // millrace-launch: the beginning of every confined task process. A worker starts it, in namespaces of its own, with an
-// order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. A failure is
+// order (base/sandbox/launch_order.h). It does what the order says and becomes the job's executable. A failure is
 // reported to the worker, and then nothing is executed: a task runs as the order says, or not at all.
 //
 // In a namespace of processes this program is the first process, which the others of the namespace do not outlive. It
 // has the job's executable as its child, reaps whatever becomes an orphan, tells the minder how the child ended, and
 // ends.
 //
-// With other arguments it does not start a task: --probe tries the gate, and --mount-read-only sends the worker mounts
-// of the directories that follow, or text that says what failed.
+// With other arguments it does not start a task:
+//   --alone PARENT NAMESPACES BYTES  makes the namespaces itself, for a program that is no task (base/sandbox/alone.h),
+//                                    becomes its minder, and bounds the memory of each of its processes
+//   --probe                          tries the gate
+//   --probe-alone PARENT FILE        tries what a program that is alone must not reach
+//   --mount-read-only DIRECTORY...   sends the worker mounts of the directories, or text that says what failed
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -16,6 +20,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -34,8 +39,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "worker/sandbox/confine.h"
-#include "worker/sandbox/launch_order.h"
+#include "base/sandbox/confine.h"
+#include "base/sandbox/launch_order.h"
 
 namespace millrace::sandbox {
 namespace {
@@ -236,6 +241,62 @@ Status GiveReadOnly(const std::vector<std::string>& directories) {
   return Status::Ok();
 }
 
+// Becomes the minder of the program that it starts, and ends with PARENT, whose thread started it.
+[[noreturn]] void StartAlone(pid_t parent, unsigned long namespaces, std::uint64_t bytes, const std::string& self) {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  sigset_t awaited, before;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGCHLD);
+  sigaddset(&awaited, SIGTERM);
+  sigprocmask(SIG_BLOCK, &awaited, &before);
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(kFailed);
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) Tell(Failed("cannot become the parent of orphans"));
+  // It may be the first that the kernel ends, though it may not be able to say so everywhere.
+  (void)WriteText("/proc/self/oom_score_adj", "1000");
+  const rlimit no_core = {0, 0}, data = {bytes, bytes};
+  if (setrlimit(RLIMIT_CORE, &no_core) != 0 || (bytes != 0 && setrlimit(RLIMIT_DATA, &data) != 0))
+    Tell(Failed("cannot limit the memory"));
+  int status[2];
+  if (pipe(status) != 0) Tell(Failed("cannot make a pipe"));
+  const pid_t minder = getpid();
+  const long program = syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (program < 0) Tell(Failed("namespaces: cannot make them"));
+  if (program == 0) {
+    const bool seen = (namespaces & CLONE_NEWPID) == 0;
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != (seen ? minder : 0)) _exit(kFailed);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (dup2(status[1], kStatusFd) != kStatusFd) Tell(Failed("cannot duplicate a pipe"));
+    _exit(Main(user, group));
+  }
+  const bool tells = (namespaces & CLONE_NEWPID) != 0;
+  const std::string path = self.substr(0, self.rfind('/') + 1) + "millrace-minder", number = std::to_string(program);
+  std::vector<std::string> words = {path, number};
+  if (tells) words.emplace_back("3");
+  if (dup2(status[0], 3) != 3) Tell(Failed("cannot duplicate a pipe"));
+  fcntl(kReportFd, F_SETFD, FD_CLOEXEC);
+  close_range(kReportFd + 1, ~0U, 0);
+  execve(path.c_str(), Pointers(words).data(), environ);
+  kill(static_cast<pid_t>(program), SIGKILL);
+  Tell(Failed("cannot start " + path));
+}
+
+// Says what it can reach of that which nobody who is alone may.
+int ProbeAlone(pid_t parent, const char* file) {
+  std::string reaches = "reaches";
+  if (parent != getpid() && parent != getppid() && kill(parent, 0) == 0) reaches += " parent";
+  if (Fd(open(file, O_RDONLY | O_CLOEXEC)).valid()) reaches += " files";
+  sockaddr_in here = {};
+  here.sin_family = AF_INET;
+  here.sin_port = htons(9);
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const Fd any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (any.valid() && connect(any.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) == 0)
+    reaches += " network";
+  reaches += '\n';
+  return write(STDOUT_FILENO, reaches.data(), reaches.size()) > 0 ? 0 : 1;
+}
+
 // Makes the calls that a worker's gate answers. Returns the exit status: 0 when they went well.
 int Probe() {
   const Fd internet(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -250,6 +311,12 @@ int Probe() {
 }  // namespace millrace::sandbox
 
 int main(int count, char** arguments) {
+  const auto number = [&](int at) { return std::strtoull(arguments[at], nullptr, 10); };
+  if (count == 5 && std::string_view(arguments[1]) == "--alone") {
+    millrace::sandbox::StartAlone(static_cast<pid_t>(number(2)), number(3), number(4), arguments[0]);
+  }
+  if (count == 4 && std::string_view(arguments[1]) == "--probe-alone")
+    return millrace::sandbox::ProbeAlone(static_cast<pid_t>(number(2)), arguments[3]);
   if (count == 2 && std::string_view(arguments[1]) == "--probe") return millrace::sandbox::Probe();
   if (count > 2 && std::string_view(arguments[1]) == "--mount-read-only") {
     const millrace::Status given = millrace::sandbox::GiveReadOnly({arguments + 2, arguments + count});

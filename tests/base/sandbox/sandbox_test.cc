@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/sandbox/sandbox.h"
+#include "base/sandbox/sandbox.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "worker/sandbox/call_filter.h"
+#include "base/sandbox/call_filter.h"
 
 namespace millrace::sandbox {
 namespace {
@@ -122,8 +122,8 @@ TEST(PlanLaunch, WithoutACgroupAUsersProcessesAreCounted) {
 }
 
 TEST(CallFilter, IsAProgramOfWholeInstructions) {
-  for (const bool ask : {false, true}) {
-    const auto program = MakeCallFilter(ask);
+  for (const Sockets sockets : {Sockets::kAny, Sockets::kAsked, Sockets::kNone}) {
+    const auto program = MakeCallFilter(sockets);
     ASSERT_TRUE(program.ok()) << program.status().message();
     EXPECT_GT(program->size(), 0U);
     EXPECT_EQ(program->size() % 8, 0U);

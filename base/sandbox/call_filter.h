@@ -5,8 +5,9 @@
 // merely tries the call still works. Leases of files are refused because whoever opens a leased file waits 45 seconds
 // for the holder of the lease.
 //
-// With `ask`, the worker decides on the calls that determine the addresses that a socket reaches (socket_gate.h):
-// socket for TCP, connect, bind and listen. Only TCP and unix sockets can be made, and none can be given a route.
+// With Sockets::kAsked, the worker decides on the calls that determine the addresses that a socket reaches
+// (worker/sandbox/socket_gate.h): socket for TCP, connect, bind and listen. Only TCP and unix sockets can be made, and
+// none can be given a route. With Sockets::kNone there are pairs of unix sockets alone, which reach nobody.
 //
 // The kernel uses only 32 bits of an argument that is an int, whatever is in the other half of the register, and so
 // does the filter. Thread rule: any thread.
@@ -18,8 +19,10 @@
 
 namespace millrace::sandbox {
 
+enum class Sockets { kAny, kAsked, kNone };
+
 // Returns the program for seccomp(2), as an array of sock_filter. Returns kUnimplemented, kIo, ... if libseccomp cannot
 // make it.
-[[nodiscard]] Result<std::string> MakeCallFilter(bool ask);
+[[nodiscard]] Result<std::string> MakeCallFilter(Sockets sockets);
 
 }  // namespace millrace::sandbox

@@ -8,7 +8,7 @@
 // group of its own and gets SIGKILL when this program dies. On SIGTERM this program kills the group. When the process
 // has ended, it kills what is left of the group and ends as the process did: with its exit status, or by its signal.
 // Meanwhile it reaps orphans. STATUS is the descriptor of a pipe on which the launcher of a confined task says how the
-// task ended (worker/sandbox/launch_order.h): the process PID is then the first of a namespace of processes, which
+// task ended (base/sandbox/launch_order.h): the process PID is then the first of a namespace of processes, which
 // cannot end by a signal as the task did. Exit status 125 says that it was not started in this way.
 #include <signal.h>
 #include <sys/prctl.h>
@@ -17,7 +17,7 @@
 
 #include <cstdlib>
 
-#include "worker/sandbox/launch_order.h"
+#include "base/sandbox/launch_order.h"
 
 namespace {
 

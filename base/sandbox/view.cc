@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "worker/sandbox/confine.h"
+#include "base/sandbox/confine.h"
 
 extern "C" int mount(const char* source, const char* target, const char* type, unsigned long flags, const void* data);
 extern "C" int umount2(const char* target, int flags);
@@ -85,6 +85,12 @@ bool IsLink(const std::string& path) {
   return lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
+// Returns true if one of the places contains the path, and so shows it.
+bool LiesIn(const std::vector<std::string>& places, const std::string& path) {
+  return std::any_of(places.begin(), places.end(),
+                     [&](const std::string& place) { return path.starts_with(place + "/"); });
+}
+
 // Repeats a link of the system's root, such as /bin to usr/bin.
 Status Link(const std::string& path, const std::string& root) {
   char target[4096];
@@ -145,9 +151,9 @@ Status EnterView(const LaunchOrder& order) {
   std::vector<Taken> taken;
   std::vector<std::string> links;
   for (const std::string& path : order.readable) {
-    if (IsLink(path)) {
+    if (path.rfind('/') == 0 && IsLink(path)) {
       links.push_back(path);
-    } else {
+    } else if (!IsLink(path) || !LiesIn(order.readable, path)) {
       MILLRACE_TRY(Take(path, false, &taken));
     }
   }

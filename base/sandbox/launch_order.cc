@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/sandbox/launch_order.h"
+#include "base/sandbox/launch_order.h"
 
 #include <errno.h>
 #include <sys/socket.h>

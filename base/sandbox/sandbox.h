@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/sandbox/launch_order.h"
 #include "base/status.h"
-#include "worker/sandbox/launch_order.h"
 
 namespace millrace::sandbox {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "worker/sandbox/confine.h"
+#include "base/sandbox/confine.h"
 
 namespace millrace::sandbox {
 namespace {

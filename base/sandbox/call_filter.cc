@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/sandbox/call_filter.h"
+#include "base/sandbox/call_filter.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -78,10 +78,16 @@ void ForbidNamespacesOfClone(Rules& rules) {
   rules.Add(SCMP_ACT_ERRNO(ENOSYS), "clone3");  // its flags lie in memory; the C library then uses clone
 }
 
-// Every family but unix sockets, TCP and routing questions is refused.
-void AddFamilies(Rules& rules) {
+void ForbidPairsOfOthers(Rules& rules) {
   for (std::uint64_t family = 1; family < AF_MAX; ++family) {
     if (family != AF_UNIX) rules.Add(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socketpair", IsInt(0, family));
+  }
+}
+
+// Every family but unix sockets, TCP and routing questions is refused.
+void AddFamilies(Rules& rules) {
+  ForbidPairsOfOthers(rules);
+  for (std::uint64_t family = 1; family < AF_MAX; ++family) {
     if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
     rules.Add(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", IsInt(0, family));
   }
@@ -119,7 +125,7 @@ Result<std::string> Export(scmp_filter_ctx context) {
 
 }  // namespace
 
-Result<std::string> MakeCallFilter(bool ask) {
+Result<std::string> MakeCallFilter(Sockets sockets) {
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW), seccomp_release);
   if (filter == nullptr) return Internal("cannot make a filter of system calls");
   Rules rules(filter.get());
@@ -130,8 +136,13 @@ Result<std::string> MakeCallFilter(bool ask) {
   for (const std::uint64_t lease : {kSetLease, kSetDelegation})
     rules.Add(SCMP_ACT_ERRNO(EPERM), "fcntl", IsInt(1, lease));
   for (const std::uint64_t typing : {TIOCSTI, TIOCLINUX}) rules.Add(SCMP_ACT_ERRNO(EPERM), "ioctl", IsInt(1, typing));
-  AddFamilies(rules);
-  if (ask) AddQuestions(rules);
+  if (sockets == Sockets::kNone) {
+    rules.Add(SCMP_ACT_ERRNO(EACCES), "socket");
+    ForbidPairsOfOthers(rules);
+  } else {
+    AddFamilies(rules);
+  }
+  if (sockets == Sockets::kAsked) AddQuestions(rules);
   if (rules.error() != 0) return FromErrno(rules.error(), "cannot make a filter of system calls");
   return Export(filter.get());
 }

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/sandbox/launch_order.h"
 #include "base/status.h"
-#include "worker/sandbox/launch_order.h"
 
 namespace millrace::sandbox {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/sandbox/sandbox.h"
+#include "base/sandbox/sandbox.h"
 
 #include <sched.h>
 

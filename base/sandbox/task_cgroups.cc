@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/sandbox/task_cgroups.h"
+#include "base/sandbox/task_cgroups.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The filter is run here as the kernel would run it, on calls that nobody makes: so each rule is seen, on any machine.
-#include "worker/sandbox/call_filter.h"
+#include "base/sandbox/call_filter.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ using Arguments = std::array<std::uint64_t, 6>;
 
 class Filter {
  public:
-  explicit Filter(bool ask) {
-    const std::string bytes = MakeCallFilter(ask).value();
+  explicit Filter(Sockets sockets) {
+    const std::string bytes = MakeCallFilter(sockets).value();
     program_.resize(bytes.size() / sizeof(sock_filter));
     std::memcpy(program_.data(), bytes.data(), bytes.size());
   }
@@ -84,7 +84,7 @@ class Filter {
 
 std::uint32_t Error(int error) { return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error); }
 
-class CallFilterTest : public testing::TestWithParam<bool> {
+class CallFilterTest : public testing::TestWithParam<Sockets> {
  protected:
   // With the upper half of each argument as it should be, and as it should not.
   void Expect(std::uint32_t action, const char* call, const Arguments& arguments) const {
@@ -98,14 +98,16 @@ class CallFilterTest : public testing::TestWithParam<bool> {
   const Filter filter_{GetParam()};
 };
 
-INSTANTIATE_TEST_SUITE_P(Asking, CallFilterTest, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Asking, CallFilterTest, testing::Values(Sockets::kAny, Sockets::kAsked));
 
 TEST_P(CallFilterTest, NoFamilyButUnixTcpAndRoutingQuestions) {
   for (std::uint64_t family = 1; family < AF_MAX; ++family) {
     const bool internet = family == AF_INET || family == AF_INET6;
     if (!internet && family != AF_UNIX && family != AF_NETLINK)
       Expect(Error(EAFNOSUPPORT), "socket", {family, SOCK_STREAM, 0});
-    if (internet) Expect(GetParam() ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW, "socket", {family, SOCK_STREAM, 0});
+    if (internet)
+      Expect(GetParam() == Sockets::kAsked ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW, "socket",
+             {family, SOCK_STREAM, 0});
     if (family != AF_UNIX) Expect(Error(EAFNOSUPPORT), "socketpair", {family, SOCK_STREAM, 0, 0});
   }
 }
@@ -131,7 +133,9 @@ TEST_P(CallFilterTest, NamespacesAndTypingForOthersAreRefused) {
 }
 
 TEST_P(CallFilterTest, WhoItReachesIsAskedOrRefused) {
-  const auto when_asking = [](std::uint32_t action) { return GetParam() ? action : SECCOMP_RET_ALLOW; };
+  const auto when_asking = [](std::uint32_t action) {
+    return GetParam() == Sockets::kAsked ? action : SECCOMP_RET_ALLOW;
+  };
   for (const char* call : {"connect", "bind", "listen"}) Expect(when_asking(SECCOMP_RET_USER_NOTIF), call, {3, 0, 16});
   for (const std::uint64_t family : {AF_INET, AF_INET6}) {
     for (const std::uint64_t type : {SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_RDM, SOCK_DCCP, SOCK_PACKET})
@@ -153,6 +157,20 @@ TEST_P(CallFilterTest, LeasesOfFilesAreRefusedAndOtherControlIsAllowed) {
   for (const std::uint64_t other : {F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW,
                                     F_OFD_SETLK, F_GETLEASE, F_SETPIPE_SZ, F_ADD_SEALS})
     Expect(SECCOMP_RET_ALLOW, "fcntl", {3, other, 0});
+}
+
+// Pairs of unix sockets reach nobody, and programs use them among their own processes.
+TEST(CallFilterWithoutSocketsTest, ThereAreUnixPairsAlone) {
+  const Filter filter(Sockets::kNone);
+  for (std::uint64_t family = 0; family < AF_MAX; ++family) {
+    for (const std::uint64_t high : {std::uint64_t{0}, kHigh}) {
+      EXPECT_EQ(filter.Run("socket", {family | high, SOCK_STREAM, 0}), Error(EACCES)) << family;
+      if (family == AF_UNIX || family == AF_UNSPEC) continue;
+      EXPECT_EQ(filter.Run("socketpair", {family | high, SOCK_STREAM, 0, 0}), Error(EAFNOSUPPORT)) << family;
+    }
+  }
+  EXPECT_EQ(filter.Run("socketpair", {AF_UNIX, SOCK_STREAM, 0, 0}), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(filter.Run("mount", {}), Error(EPERM));
 }
 
 // Bits that the kernel ignores change nothing.
