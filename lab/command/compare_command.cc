@@ -19,6 +19,7 @@
 #include "lab/command/calibrate.h"
 #include "lab/command/forms.h"
 #include "lab/command/paper_command.h"
+#include "lab/command/programs.h"
 #include "lab/command/runs_progress.h"
 #include "lab/command/scheduler_names.h"
 #include "lab/command/sim_workload.h"
@@ -53,6 +54,7 @@ constexpr std::uint32_t kLooks[] = {8, 12, 20};
 struct CompareWords {
   cli::WorkloadWords workload;
   cli::SchedulerWords schedulers;
+  cli::ProgramWords programs;
   std::string directory, calibrate, on = "sim", metric = "turnaround,makespan,wait", practical, width;
   std::string write, check;  // pages
   std::int64_t repeat = 0;
@@ -63,6 +65,7 @@ struct CompareWords {
 void Declare(Arguments& arguments, CompareWords* words) {
   cli::DeclareSchedulers(arguments, &words->schedulers,
                          "; the first is the baseline that the others are compared with");
+  cli::DeclarePrograms(arguments, &words->programs);
   arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
   arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
                     "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers); for a "
@@ -129,11 +132,12 @@ struct Prepared {
   std::optional<double> width;
   std::unique_ptr<Arena> arena;
   DrawSimulation draw;
+  outside::Launch launch;
   Conditions conditions;
 };
 
 Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const CompareWords& words,
-                                         const std::string& path, const DrawSimulation& draw,
+                                         const std::string& path, const Prepared& prepared,
                                          const sim::SimulationFile& file) {
   if (words.on != "sim") {
     MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
@@ -142,7 +146,7 @@ Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const Com
   MILLRACE_TRY(file.CheckSimulable());
   for (const std::string& missing : cli::MissingPrograms(file.live, path, invocation.directory()))
     console::SayLine(invocation.console, "warning: " + Printable(missing));
-  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, words.slowdowns));
+  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(prepared.draw, file.seed, words.slowdowns, prepared.launch));
   return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }
 
@@ -198,7 +202,7 @@ Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source,
 // Reads what is compared and by which measure.
 Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
   Subject& subject = prepared->subject;
-  MILLRACE_ASSIGN(cli::Schedulers schedulers, cli::ReadSchedulers(words.schedulers));
+  MILLRACE_ASSIGN(cli::Schedulers schedulers, cli::ReadSchedulers(words.schedulers, prepared->launch));
   subject.schedulers = std::move(schedulers.variants);
   subject.settings_text = std::move(schedulers.settings_text);
   if (subject.schedulers.size() == 1 && words.once_each)
@@ -235,12 +239,13 @@ std::uint32_t BlocksFor(const CompareWords& words, const Subject& subject, const
 Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words, const std::string& path,
                          const Words& args) {
   Prepared prepared;
+  MILLRACE_ASSIGN(prepared.launch, cli::LaunchOf(words.programs, invocation.directory()));
   MILLRACE_TRY(ReadQuestion(words, &prepared));
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
   Subject& subject = prepared.subject;
   prepared.draw = [source](std::uint64_t seed) { return source.Draw(seed); };
-  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, prepared.draw, file));
+  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, prepared, file));
   subject.where = prepared.arena->Kind();
   subject.nodes = prepared.arena->Nodes();
   subject.workload_name = file.workload.name;

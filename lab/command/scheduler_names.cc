@@ -68,27 +68,8 @@ Status CheckLabel(const std::string& label, const std::string& scheduler) {
 
 using sched::kExternal;
 
-// What a word names as its scheduler: an expression, or one with a program.
-struct Spec {
-  std::string expression, program;
-};
-
-// Cuts "external:PATH+ccs" into "external+ccs" and PATH. A '+' of the path stays there unless a part follows it.
-Spec CutSpec(const std::string& spec) {
-  if (!spec.starts_with(std::string(kExternal) + ":")) return {spec, ""};
-  std::string path = spec.substr(kExternal.size() + 1), parts;
-  for (std::size_t plus = path.rfind('+'); plus != std::string::npos; plus = path.rfind('+')) {
-    const std::string part = path.substr(plus);
-    std::string why;
-    if (sched::MakePolicy(std::string(kExternal) + part, {}, &why) == nullptr) break;
-    parts = part + parts;
-    path.resize(plus);
-  }
-  return {std::string(kExternal) + parts, path};
-}
-
 // Returns a label for the program: the name of its file, or external-NAME if that is the name of a scheduler.
-std::string LabelOf(const Spec& spec) {
+std::string LabelOf(const sched::Spec& spec) {
   const std::string name =
       std::filesystem::path(spec.program).stem().string() + spec.expression.substr(kExternal.size());
   std::string why;
@@ -96,9 +77,10 @@ std::string LabelOf(const Spec& spec) {
 }
 
 // Returns the variant that a word of --scheduler names: SPEC or LABEL=SPEC.
-Result<Variant> ParseVariant(const std::string& word, const std::map<std::string, SettingsFile>& files) {
+Result<Variant> ParseVariant(const std::string& word, const std::map<std::string, SettingsFile>& files,
+                             const outside::Launch& launch) {
   const std::size_t equals = word.starts_with(std::string(kExternal) + ":") ? std::string::npos : word.find('=');
-  const Spec spec = CutSpec(equals == std::string::npos ? word : word.substr(equals + 1));
+  const sched::Spec spec = sched::CutSpec(equals == std::string::npos ? word : word.substr(equals + 1));
   std::string why;
   const auto make = [&](const sched::Settings& settings) { return sched::MakePolicy(spec.expression, settings, &why); };
   const std::unique_ptr<sched::Policy> plain = make({});
@@ -115,7 +97,8 @@ Result<Variant> ParseVariant(const std::string& word, const std::map<std::string
   if (!spec.program.empty()) {
     auto& external = variant.settings.Of<sched::ExternalSettings>();
     external.program = spec.program;
-    MILLRACE_ASSIGN(external.kind, outside::KindOf(spec.program));
+    MILLRACE_ASSIGN(const auto adviser, outside::Start(launch, spec.program, "simulated"));
+    external.kind = adviser->kind();
     variant.settings_text = sched::FormatSettings(variant.settings);
   }
   if (make(variant.settings) == nullptr) return Invalid(why);
@@ -175,26 +158,12 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
 Status CheckNoPrograms(const std::vector<Variant>& variants, const std::string& instead) {
   for (const Variant& variant : variants) {
     if (variant.scheduler.starts_with(kExternal))
-      return Invalid(variant.label + " is a program, which orders the jobs of simulations alone; " + instead);
+      return Invalid(variant.label + " asks a program, which is asked in simulations alone here; " + instead);
   }
   return Status::Ok();
 }
 
-void DeclareThinking(console::Arguments& arguments, std::string* think) {
-  arguments.Text(
-      "--think", think,
-      "how long an external program thinks in the time of the simulation: a duration, or \"measured\": as long as "
-      "it really does, so that no two runs are alike");
-}
-
-Result<outside::Thinking> ReadThinking(const std::string& think) {
-  if (think == "measured") return outside::Thinking();
-  const Result<Micros> time = ParseDuration(think);
-  if (!time.ok()) return time.status().Within("--think");
-  return outside::Thinking(*time);
-}
-
-Result<Schedulers> ReadSchedulers(const SchedulerWords& words) {
+Result<Schedulers> ReadSchedulers(const SchedulerWords& words, const outside::Launch& launch) {
   Schedulers schedulers;
   MILLRACE_ASSIGN(auto files, ReadFiles(words.settings));
   if (const auto common = files.find(""); common != files.end())
@@ -202,14 +171,14 @@ Result<Schedulers> ReadSchedulers(const SchedulerWords& words) {
   const std::vector<std::string> names = SplitAtCommas(words.schedulers);
   for (const std::string& name : names) {
     if (name != "all") {
-      MILLRACE_ASSIGN(Variant variant, ParseVariant(name, files));
+      MILLRACE_ASSIGN(Variant variant, ParseVariant(name, files, launch));
       schedulers.variants.push_back(std::move(variant));
       continue;
     }
     for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
       if (policy.name == kExternal) continue;  // nothing without a program
       if (std::find(names.begin(), names.end(), policy.name) != names.end()) continue;
-      MILLRACE_ASSIGN(Variant variant, ParseVariant(policy.name, files));
+      MILLRACE_ASSIGN(Variant variant, ParseVariant(policy.name, files, launch));
       schedulers.variants.push_back(std::move(variant));
     }
   }

@@ -15,7 +15,7 @@
 
 #include "base/console/arguments.h"
 #include "base/status.h"
-#include "lab/outside/program.h"
+#include "schedulers/outside/program.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::cli {
@@ -34,13 +34,9 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
 // Returns whether a word of --settings is LABEL=FILE. A path with a directory before its "=" is a FILE.
 [[nodiscard]] bool HasLabel(std::string_view settings);
 
-// Returns kInvalid if one of the variants is a program (external:PATH), which no master takes. `instead` says what to
+// Returns kInvalid if one of the variants is a program (external:PATH). `instead` says what to
 // do.
 [[nodiscard]] Status CheckNoPrograms(const std::vector<sched::Variant>& variants, const std::string& instead);
-
-// Declares --think, and reads it: "measured" or a duration.
-void DeclareThinking(console::Arguments& arguments, std::string* think);
-[[nodiscard]] Result<outside::Thinking> ReadThinking(const std::string& think);
 
 struct Schedulers {
   std::vector<sched::Variant> variants;
@@ -54,8 +50,9 @@ struct Schedulers {
 // - an unknown scheduler (the message has the names that exist),
 // - a label that two different variants have, or that is the name of another scheduler,
 // - settings for a label that no variant has.
-// Also fails as reading and parsing the files do.
-[[nodiscard]] Result<Schedulers> ReadSchedulers(const SchedulerWords& words);
+// Also fails as reading and parsing the files do. Programs are started by `launch`, to say of which kind they are.
+[[nodiscard]] Result<Schedulers> ReadSchedulers(const SchedulerWords& words,
+                                                const outside::Launch& launch = outside::LaunchHere);
 
 // Returns the settings for a command without variants: those of the one FILE, or the defaults without a FILE. Returns
 // kInvalid for other words.

@@ -10,6 +10,7 @@
 #include "base/local_place.h"
 #include "base/text.h"
 #include "client/cli/verbs.h"
+#include "lab/command/programs.h"
 #include "lab/command/scheduler_names.h"
 #include "lab/command/sim_workload.h"
 #include "lab/journal/replay.h"
@@ -30,6 +31,7 @@ constexpr std::uint64_t kTasksByDefault = 2'000'000;  // tables with more rows a
 struct SimWords {
   WorkloadWords workload;
   SchedulerWords schedulers;
+  ProgramWords programs;
   std::string directory, journal;
   std::string think = "0s";
   bool slowdowns = false, tasks = false, no_tasks = false, replay = false, json = false, wide = false;
@@ -51,14 +53,16 @@ void Declare(Arguments& arguments, SimWords* words) {
   arguments.Text("--journal", &words->journal, "write the events of the run to this file; for a single scheduler");
   arguments.Flag("--replay", &words->replay,
                  "read WORKLOAD as a journal, and check that a replay makes the same decisions");
+  DeclarePrograms(arguments, &words->programs);
   DeclareThinking(arguments, &words->think);
   arguments.Flag("--json", &words->json, "print the comparison as one JSON array");
   arguments.Flag("--wide", &words->wide, "print all columns, even if they do not fit into 80 columns");
 }
 
-Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
+Result<Plan> MakePlan(const SimWords& words, const std::string& path, const std::string& directory) {
   Plan plan;
-  MILLRACE_ASSIGN(Schedulers schedulers, ReadSchedulers(words.schedulers));
+  MILLRACE_ASSIGN(plan.options.launch, LaunchOf(words.programs, directory));
+  MILLRACE_ASSIGN(Schedulers schedulers, ReadSchedulers(words.schedulers, plan.options.launch));
   plan.schedulers = std::move(schedulers.variants);
   if (!words.directory.empty()) MILLRACE_TRY(sim::CheckReportDirectory(words.directory, LabelsOf(plan.schedulers)));
   if (!words.journal.empty() && plan.schedulers.size() > 1)
@@ -69,8 +73,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   if (!words.directory.empty()) MILLRACE_TRY(PrepareDirectory(words.directory));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;
-  MILLRACE_ASSIGN(const outside::Thinking thinking, ReadThinking(words.think));
-  plan.options.ask = outside::Starter(thinking);
+  MILLRACE_ASSIGN(plan.options.thinking, ReadThinking(words.think));
   const bool few = sim::TasksOf(plan.file.workload) <= kTasksByDefault;
   plan.options.task_rows = !words.directory.empty() && !words.no_tasks && (words.tasks || few);
   return plan;
@@ -179,7 +182,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   if (words.schedulers.schedulers.empty()) {
     return invocation.Fail(kVerb, Invalid("--scheduler is missing; see `millrace sim --help`"), kWrongUsage);
   }
-  Result<Plan> plan = MakePlan(words, path);
+  Result<Plan> plan = MakePlan(words, path, invocation.directory());
   if (!plan.ok()) return invocation.FailToStart(kVerb, plan.status());
   Result<JournalFile> journal = JournalFile::Open(words.journal);
   if (!journal.ok()) return invocation.FailToStart(kVerb, journal.status());

@@ -121,7 +121,7 @@ Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                            const sched::Settings& settings, const SimOptions& options) {
   MILLRACE_TRY(Check(cluster, workload));
   MILLRACE_TRY(CheckPools(workload, *policy));
-  std::unique_ptr<Adviser> adviser;
+  std::unique_ptr<outside::Adviser> adviser;
   if (const sched::Outside* outside = policy->outside(); outside != nullptr && !outside->terms().program.empty()) {
     MILLRACE_ASSIGN(adviser, StartAdviser(outside->terms(), options));
   }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,8 @@
 #include "lab/workload/cluster_spec.h"
 #include "lab/workload/workload.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/core/outside.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/outside/program.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::sim {
@@ -53,21 +54,6 @@ struct SchedulerChange {
   sched::SchedulerSet to;
 };
 
-// Answers the questions of a policy that asks a program outside of the engine (schedulers/core/outside.h). Thread rule:
-// that of the run.
-class Adviser {
- public:
-  virtual ~Adviser() = default;
-  struct Reply {
-    std::string answer;
-    Micros thought = 0;  // in the time of the simulation
-  };
-  // `question` is what Outside::Describe returned for question `number`. Fails if there is no answer, and will be none.
-  virtual Result<Reply> Ask(std::string_view question, std::uint64_t number) = 0;
-  // Returns what was said last, in both directions, for people.
-  [[nodiscard]] virtual std::string Transcript() const = 0;
-};
-
 struct SimOptions {
   std::uint64_t seed = 1;  // of block placement, slow and failing attempts
   Micros stop_at = 0;      // end of the simulation; 0: when every job has ended
@@ -88,8 +74,10 @@ struct SimOptions {
   // them, and a mark wherever Decide was called.
   std::function<void(std::string_view line)> journal = {};
   std::vector<SchedulerChange> changes = {};  // in any order
-  // Starts what answers the questions of a policy with a program (OutsideTerms). Without it such policies are refused.
-  std::function<Result<std::unique_ptr<Adviser>>(const sched::OutsideTerms& terms)> ask = {};
+  // Starts the programs that policies ask (OutsideTerms). Without it such policies are refused.
+  outside::Launch launch = {};
+  // How long a program thinks, in the time of the simulation; nothing: as long as it really takes.
+  std::optional<Micros> thinking = Micros{0};
   SimWatch* watch = nullptr;  // it outlives the run
 };
 

@@ -21,6 +21,9 @@ namespace millrace::sim {
 
 namespace {
 
+// Nothing else waits for a simulation: a program on a busy machine may take its time. It still ends.
+constexpr Micros kLeastPatience = 20 * kSecond;
+
 using sched::Event;
 
 constexpr std::uint32_t kProgressStep = 50;  // in per mille; smaller steps are not reported
@@ -33,7 +36,8 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 Simulator::Simulator(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
-                     const sched::Settings& settings, const SimOptions& options, std::unique_ptr<Adviser> adviser)
+                     const sched::Settings& settings, const SimOptions& options,
+                     std::unique_ptr<outside::Adviser> adviser)
     : workload_(workload),
       settings_(settings),
       state_(cluster, workload, std::move(policy), settings, options),
@@ -203,14 +207,16 @@ void Simulator::ConsultProgram() {
       if (!started.ok()) return Relieve(started.status().message());
       adviser_ = std::move(*started);
     }
-    auto reply = adviser_->Ask(outside->Describe(state_.engine.state(), state_.now, first), *question);
+    auto reply = adviser_->Ask(outside->Describe(state_.engine.state(), state_.now, first), *question,
+                               std::max(outside->terms().patience, kLeastPatience));
     if (!reply.ok()) return Relieve(reply.status().message());
     if (const std::string why = outside->Misread(reply->answer); !why.empty())
       return Relieve("its answer to question " + std::to_string(*question) + " is none: " + why);
     sched::PolicyAnswered answered{*question, std::move(reply->answer)};
-    if (reply->thought > 0) {
+    const Micros thought = state_.options.thinking.value_or(reply->took);
+    if (thought > 0) {
       on_its_way_ = std::move(answered);
-      return state_.queue.Add(state_.now + reply->thought, Happening::kAnswer, ++answers_);
+      return state_.queue.Add(state_.now + thought, Happening::kAnswer, ++answers_);
     }
     (void)Apply(answered);
     DecideOnce();
@@ -239,11 +245,16 @@ void Simulator::ForgetProgram() {
   conduct_ = {};
 }
 
-Result<std::unique_ptr<Adviser>> StartAdviser(const sched::OutsideTerms& terms, const SimOptions& options) {
-  if (!options.ask)
+Result<std::unique_ptr<outside::Adviser>> StartAdviser(const sched::OutsideTerms& terms, const SimOptions& options) {
+  if (!options.launch) {
     return Invalid("scheduler external: " + Quote(terms.program) +
                    " is not asked here; `millrace sim` and `compare` ask");
-  return options.ask(terms);
+  }
+  MILLRACE_ASSIGN(auto adviser, outside::Start(options.launch, terms.program, "simulated"));
+  const bool ranks = terms.kind == outside::Kind::kRanking;
+  if (adviser->kind() == terms.kind) return adviser;
+  return Invalid(Quote(terms.program) + " is of kind " + (ranks ? "assignment" : "ranking") +
+                 ", and external.kind says otherwise");
 }
 
 void Simulator::DecideOnce() {

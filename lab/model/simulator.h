@@ -22,15 +22,15 @@
 
 namespace millrace::sim {
 
-// Starts what answers for this program; fails as SimOptions::ask does, or if there is none.
-[[nodiscard]] Result<std::unique_ptr<Adviser>> StartAdviser(const sched::OutsideTerms& terms,
-                                                            const SimOptions& options);
+// Starts the program. Fails if it cannot be started, if there is no SimOptions::launch, or if it is of another kind.
+[[nodiscard]] Result<std::unique_ptr<outside::Adviser>> StartAdviser(const sched::OutsideTerms& terms,
+                                                                     const SimOptions& options);
 
 class Simulator final : private ModelHost {
  public:
   // Requires: the arguments outlive the simulator and were checked.
   Simulator(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
-            const sched::Settings& settings, const SimOptions& options, std::unique_ptr<Adviser> adviser);
+            const sched::Settings& settings, const SimOptions& options, std::unique_ptr<outside::Adviser> adviser);
 
   SimResult Run();
 
@@ -110,7 +110,7 @@ class Simulator final : private ModelHost {
   std::vector<std::uint64_t> flows_ended_;
   std::vector<SlotId> works_ended_;
   double decision_seconds_ = 0;
-  std::unique_ptr<Adviser> adviser_;  // null until the policy has a question
+  std::unique_ptr<outside::Adviser> adviser_;  // null until the policy has a question
   sched::Conduct conduct_;
   // An answer whose thinking takes time, and the number of its happening: an answer to a scheduler of before is void.
   std::optional<sched::PolicyAnswered> on_its_way_;

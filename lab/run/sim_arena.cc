@@ -5,8 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "lab/outside/program.h"
-
 namespace millrace::compare {
 namespace {
 
@@ -41,8 +39,8 @@ Micros SampleInterval(const sim::SimulationFile& file) {
   return std::clamp(least / kSamples, 100 * kMillisecond, sim::SimOptions{}.sample_interval);
 }
 
-Result<SimArena> SimArena::Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns) {
-  SimArena arena(std::move(draw), slowdowns);
+Result<SimArena> SimArena::Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns, outside::Launch launch) {
+  SimArena arena(std::move(draw), slowdowns, std::move(launch));
   MILLRACE_TRY(arena.Draw(seed));
   return arena;
 }
@@ -69,7 +67,7 @@ Result<RunOutcome> SimArena::Run(const RunRequest& request) {
   if (request.seed != seed_) MILLRACE_TRY(Draw(request.seed));
   sim::SimOptions options = OptionsOf(file_);
   options.alone = alone_;
-  options.ask = outside::Starter(Micros{0});  // so that runs repeat
+  options.launch = launch_;
   RunOutcome outcome;
   const sched::Variant& variant = request.scheduler;
   MILLRACE_ASSIGN(outcome.result,

@@ -23,8 +23,10 @@ using DrawSimulation = std::function<Result<sim::SimulationFile>(std::uint64_t s
 
 class SimArena final : public Arena {
  public:
-  // Draws the workload of `seed` at once. With `slowdowns`, every job is also run alone. Fails as `draw` does.
-  [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns);
+  // Draws the workload of `seed` at once. With `slowdowns`, every job is also run alone. `launch` starts the programs
+  // that schedulers name. Fails as `draw` does.
+  [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns,
+                                             outside::Launch launch = outside::LaunchHere);
 
   [[nodiscard]] std::string Kind() const override { return "sim"; }
   [[nodiscard]] std::vector<NodeRow> Nodes() const override;
@@ -34,11 +36,13 @@ class SimArena final : public Arena {
   [[nodiscard]] const sim::SimulationFile& drawn() const { return file_; }
 
  private:
-  SimArena(DrawSimulation draw, bool slowdowns) : draw_(std::move(draw)), slowdowns_(slowdowns) {}
+  SimArena(DrawSimulation draw, bool slowdowns, outside::Launch launch)
+      : draw_(std::move(draw)), slowdowns_(slowdowns), launch_(std::move(launch)) {}
   [[nodiscard]] Status Draw(std::uint64_t seed);
 
   DrawSimulation draw_;
   bool slowdowns_;
+  outside::Launch launch_;
   std::uint64_t seed_ = 0;
   sim::SimulationFile file_;
   std::vector<Micros> alone_;

@@ -314,4 +314,17 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   return policy;
 }
 
+Spec CutSpec(const std::string& word) {
+  if (!word.starts_with(std::string(kExternal) + ":")) return {word, ""};
+  std::string path = word.substr(kExternal.size() + 1), parts;
+  for (std::size_t plus = path.rfind('+'); plus != std::string::npos; plus = path.rfind('+')) {
+    const std::string part = path.substr(plus);
+    std::string why;
+    if (MakePolicy(std::string(kExternal) + part, {}, &why) == nullptr) break;
+    parts = part + parts;
+    path.resize(plus);
+  }
+  return {std::string(kExternal) + parts, path};
+}
+
 }  // namespace millrace::sched

@@ -43,4 +43,11 @@ struct PolicyInfo {
 [[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings,
                                                  std::string* why);
 
+// What a word names as its scheduler: an expression, or one with a program.
+struct Spec {
+  std::string expression, program;
+};
+// Cuts "external:PATH+ccs" into "external+ccs" and PATH. A '+' of the path stays there unless a part follows it.
+[[nodiscard]] Spec CutSpec(const std::string& word);
+
 }  // namespace millrace::sched

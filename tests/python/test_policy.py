@@ -4,6 +4,7 @@ programs that misbehave. Takes MILLRACE_BIN, the program or its directory."""
 
 import csv
 import io
+import json
 import os
 import random
 import signal
@@ -150,6 +151,17 @@ class SimulatedTest(unittest.TestCase):
                         theirs = self.journal(workload, f"mine{parts}=external:{EXAMPLES / name}.py{parts}")
                         self.assertIn(" PolicyAnswered ", theirs)
                         self.assertEqual(self.without_answers(theirs), self.without_answers(self.journal(workload, name + parts)))
+
+    @unittest.skipUnless("MILLRACE_TEST_POLICIES" in os.environ, "needs MILLRACE_TEST_POLICIES")
+    def test_an_example_in_cpp_decides_as_the_built_in_scheduler(self):
+        fifo = Path(os.environ["MILLRACE_TEST_POLICIES"]) / "fifo"
+        for seed in range(1, 5):
+            workload = self.workload("w.toml", seed)
+            for parts in ("", "+delay", "+ccs", "+delay+ccs"):
+                with self.subTest(seed=seed, parts=parts):
+                    theirs = self.journal(workload, f"mine{parts}=external:{fifo}{parts}")
+                    self.assertIn(" PolicyAnswered ", theirs)
+                    self.assertEqual(self.without_answers(theirs), self.without_answers(self.journal(workload, "fifo" + parts)))
 
     def test_a_journal_replays_without_the_program(self):
         workload = self.workload("w.toml", 7)
@@ -333,16 +345,36 @@ class SimulatedTest(unittest.TestCase):
                 self.assertIn(why, done.stderr)
         done = self.millrace("compare", workload, "--scheduler", f"external:{EXAMPLES / 'shortest.py'},fifo", "--on", "local", "-o", self.directory / "live")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("orders the jobs of simulations alone", done.stderr)
+        self.assertIn("asked in simulations alone here; leave --on out", done.stderr)
         done = self.millrace("advise", "--workload", self.workload("many.toml", 3, jobs=60), "--in-force", "fifo", "--scheduler", f"external:{EXAMPLES / 'shortest.py'}")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("orders the jobs of simulations alone; `millrace compare` takes it", done.stderr)
+        self.assertIn("asked in simulations alone here; `millrace compare` takes it", done.stderr)
         done = self.millrace("sim", workload, "--scheduler", "external+ccs")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("external+ccs names no program; write external:PATH", done.stderr)
         settings = self.write("external.toml", '[external]\nfallback = "cp"\n')
         done = self.millrace("sim", workload, "--scheduler", "external", "--settings", settings)
         self.assertIn('external.fallback: "cp" is not one of the schedulers that order jobs', done.stderr)
+
+    def test_a_confined_program_decides_the_same_and_reads_nothing_else(self):
+        workload = self.workload("w.toml", 5, jobs=6)
+        program = self.write("fifo.py", "#!/usr/bin/python3\n" + (EXAMPLES / "fifo.py").read_text())
+        os.chmod(program, 0o755)
+        words = ("sim", workload, "--json", "--scheduler", f"external:{program}")
+        free, confined = self.millrace(*words), self.millrace(*words, "--confine", "--readable", ROOT / "client" / "python" / "src")
+        if "cannot be confined on this machine" in confined.stderr:
+            self.skipTest(confined.stderr)
+        self.assertEqual(confined.returncode, 0, confined.stderr)
+        turnarounds = [[(row["makespan"], row["jobs"]) for row in json.loads(done.stdout)] for done in (free, confined)]
+        self.assertEqual(turnarounds[0], turnarounds[1])
+        alone = self.millrace(*words, "--confine")
+        self.assertEqual(alone.returncode, 1)
+        self.assertIn("No module named 'millrace'", alone.stderr)
+        spy = self.write("spy", f"#!/bin/sh\ncat {workload} > /dev/null && echo read >&2\necho done >&2\n")
+        os.chmod(spy, 0o755)
+        self.assertIn("it said: done", self.millrace("sim", workload, "--scheduler", f"external:{spy}", "--confine").stderr)
+        self.assertIn("add --confine", self.millrace(*words, "--readable", ROOT / "client" / "python" / "src").stderr)
+        self.assertIn("does not exist", self.millrace(*words, "--confine", "--readable", self.directory / "gone").stderr)
 
     def test_thinking_takes_time(self):
         """A question of an assignment that is open for longer than the limit goes to the fallback; one that is answered within it does not."""

@@ -13,6 +13,10 @@ namespace millrace::sched {
 
 class Conduct {
  public:
+  Conduct() = default;
+  // Judges what comes after these counts.
+  explicit Conduct(const OutsideCounts& before) : refused_(before.refused), missed_(before.missed) {}
+
   // Notes the counts at this time. Returns why the fallback has to take over: there were more refusals and missed
   // limits within the last minute than OutsideTerms::tolerate; empty if it need not.
   [[nodiscard]] std::string Judge(const OutsideTerms& terms, const OutsideCounts& counts, Micros now);
