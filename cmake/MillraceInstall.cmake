@@ -102,7 +102,7 @@ install(FILES client/process/run.h client/process/pipeline.h client/process/run_
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/process)
 install(FILES worker/task/channel/record_note.h COMPONENT dev
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/worker/task/channel)
-foreach(folder base base/ids client/api client/format client/job worker/task/collect worker/task/run)
+foreach(folder base base/ids client/policy client/api client/format client/job worker/task/collect worker/task/run)
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.h)
   install(FILES ${headers} COMPONENT dev DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/${folder})
 endforeach()

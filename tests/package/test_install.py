@@ -48,6 +48,22 @@ class InstallTest(unittest.TestCase):
                 f.write(text)
         return directory
 
+    def test_a_policy_is_built_against_it(self):
+        """By the lines of docs/schedulers/external.md."""
+        page = os.path.join(ROOT, "docs", "schedulers", "external.md")
+        directory = os.path.join(self.tmp.name, "policy")
+        os.mkdir(directory)
+        with open(os.path.join(directory, "CMakeLists.txt"), "w", encoding="utf-8") as f:
+            f.write("cmake_minimum_required(VERSION 3.20)\nproject(mine CXX)\nfind_package(millrace REQUIRED)\nmillrace_add_policy(shortest shortest.cc)\n")
+        with open(os.path.join(directory, "shortest.cc"), "w", encoding="utf-8") as f:
+            f.write(pages.blocks(page, "cpp")[0])
+        self.run_in(directory, "cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.run_in(directory, "cmake", "--build", "build")
+        millrace = os.path.join(self.prefix, "bin", "millrace")
+        workload = os.path.join(self.prefix, "share", "millrace", "workloads", "first-steps.toml")
+        said = self.run_in(directory, millrace, "sim", workload, "--scheduler", "external:build/shortest,fifo")
+        self.assertIn("13 of 13", said.split("shortest", 1)[1])
+
     def test_programs_are_found_and_jobs_shadow_nothing(self):
         self.assertEqual(sorted(os.listdir(os.path.join(self.prefix, "bin"))), ["millrace", "millrace-experiments", "millrace-generate"])
         text = os.path.join(self.tmp.name, "text")
