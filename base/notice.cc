@@ -37,13 +37,14 @@ constexpr std::array kKinds = {
     NoticeKind{NoticeCode::kShortOfNodes, "short-of-nodes", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kUnknownBlocks, "unknown-blocks", NoticeLevel::kWarning},
     NoticeKind{NoticeCode::kMixedVersions, "mixed-versions", NoticeLevel::kWarning},
+    NoticeKind{NoticeCode::kSchedulerRelieved, "scheduler-relieved", NoticeLevel::kWarning},
 };
 
 constexpr bool InOrder() {
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     if (kKinds[i].code != static_cast<NoticeCode>(i)) return false;
   }
-  return kKinds.size() == static_cast<std::size_t>(NoticeCode::kMixedVersions) + 1;
+  return kKinds.size() == static_cast<std::size_t>(NoticeCode::kSchedulerRelieved) + 1;
 }
 static_assert(InOrder(), "each code has its line, in the order of NoticeCode");
 

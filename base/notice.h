@@ -52,6 +52,7 @@ enum class NoticeCode : std::uint8_t {
   kShortOfNodes,
   kUnknownBlocks,
   kMixedVersions,
+  kSchedulerRelieved,
 };
 
 struct NoticeKind {

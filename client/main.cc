@@ -102,7 +102,7 @@ int Main(int argc, char** argv) {
          if (!args.empty() && args[0] == "backup") {
            return millrace::cli::BackUpMaster(given, Words(args.begin() + 1, args.end()));
          }
-         return millrace::master::RunMaster(args, given.console);
+         return millrace::master::RunMaster(args, given.directory(), given.console);
        },
        {"backup", "restore", "repair"}},
       {"worker",

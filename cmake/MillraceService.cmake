@@ -50,6 +50,7 @@ endforeach()
 configure_file(deploy/systemd/millrace-backup.service.in ${PROJECT_BINARY_DIR}/install/millrace-backup.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/install/millrace-backup.service deploy/systemd/millrace-backup.timer COMPONENT runtime
         DESTINATION lib/systemd/system)
+install(FILES deploy/systemd/programs.conf COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES deploy/systemd/access.toml deploy/systemd/backup.env COMPONENT runtime DESTINATION ${settings})
 
 # Debian's form of a changelog names this version and sends the reader to CHANGELOG.md. The time is that of

@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -174,7 +177,58 @@ EndedJob TraceOf(Control& control, const JobRecord& record) {
   return job;
 }
 
-Status Serve(const MasterConfig& config, const Log& log) {
+std::vector<std::string> Listed(const std::string& commas) {
+  std::vector<std::string> parts;
+  std::istringstream in(commas);
+  for (std::string part; std::getline(in, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+// Returns what starts the process of a scheduler's program. How it can be confined is found out when the first one is
+// started, on the thread that starts it.
+outside::Launch LaunchOf(const MasterConfig& config, const std::string& launchers) {
+  if (config.program_sandbox == "off") {
+    return [directory = config.programs](const std::string& program) {
+      return outside::LaunchHere(directory + "/" + program);
+    };
+  }
+  sandbox::AloneOptions options;
+  options.directory = launchers;
+  options.hidden = {"/etc/millrace", config.directory};
+  // The key may lie elsewhere; its directory is hidden unless it is one of the system, such as /etc.
+  const std::string keys = config.tls.key.substr(0, config.tls.key.rfind('/') + 1);
+  if (std::ranges::count(keys, '/') > 2 && !keys.starts_with("/etc/millrace/"))
+    options.hidden.push_back(keys.substr(0, keys.size() - 1));
+  options.readable = Listed(config.program_paths);
+  options.memory = config.program_memory;
+  options.cgroups = true;
+  const auto alone = std::make_shared<std::unique_ptr<sandbox::Alone>>();
+  return
+      [options, alone, directory = config.programs](const std::string& program) -> Result<std::unique_ptr<LineChild>> {
+        if (*alone == nullptr) {
+          auto opened = sandbox::Alone::Open(options);
+          if (!opened.ok()) {
+            return Unsupported(opened.status().message() +
+                               "; master.program_sandbox = off runs programs with the master's rights");
+          }
+          *alone = std::move(*opened);
+        }
+        return outside::LaunchAlone(**alone, directory + "/" + program);
+      };
+}
+
+// Null if there can be no programs.
+outside::Starter StarterOf(const MasterConfig& config, const std::string& launchers) {
+  constexpr Micros kPatience = 10 * kSecond;  // less than a client waits for its call
+  if (config.programs.empty()) return nullptr;
+  return [launch = LaunchOf(config, launchers)](const std::string& program) {
+    return outside::Start(launch, program, "live", kPatience);
+  };
+}
+
+Status Serve(const MasterConfig& config, const std::string& launchers, const Log& log) {
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
   // the signals come to this one.
@@ -216,6 +270,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
   BackupRunner backups(*store);
   rpc::Mailbox mailbox;
   rpc::ThreadBackground background(mailbox, "forecast");
+  std::optional<rpc::ThreadBackground> programs;
+  if (!config.programs.empty()) programs.emplace(mailbox, ThreadName("program"));
   // A disk that is full keeps no new key, and must not keep the master from starting.
   Result<tls::TokenKey> kept = KeepTokenKey(config.directory);
   if (!kept.ok() && kept.status().code() != StatusCode::kNoSpace) return kept.status();
@@ -249,7 +305,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                             credentials == nullptr,
                                             std::move(copy_problem),
                                             EndsOf(credentials),
-                                            &background}));
+                                            &background,
+                                            programs ? &*programs : nullptr,
+                                            StarterOf(config, launchers)}));
   std::unique_ptr<TraceExport> traces;
   if (!config.trace_collector.empty()) {
     const Result<http::Origin> collector = http::ParseOrigin(config.trace_collector);
@@ -300,7 +358,7 @@ constexpr const char* kAbout =
 
 }  // namespace
 
-int RunMaster(const std::vector<std::string>& args, const console::Console& console) {
+int RunMaster(const std::vector<std::string>& args, const std::string& launchers, const console::Console& console) {
   if (const Status threads = daemon::CheckThreads(kThreads); !threads.ok()) return Fail(threads);
   const std::string verb = args.empty() ? "" : args[0];
   if (verb == "restore") return RunRestore({args.begin() + 1, args.end()}, console);
@@ -317,7 +375,7 @@ int RunMaster(const std::vector<std::string>& args, const console::Console& cons
   if (init) return Init(config);
   const Log log = MakeLog("master", "", config.log);
   try {
-    const Status served = Serve(config, log);
+    const Status served = Serve(config, launchers, log);
     return served.ok() ? 0 : Fail(served);
   } catch (const kj::Exception& e) {
     return Fail(rpc::FromException(e));

@@ -21,8 +21,10 @@ interface Master extends(N.NameProvider) {
   # For `cluster` see base/cluster_id.h, for the others base/release.h. A worker asks for them before it registers, so that it
   # hands nothing over to another cluster, or to a master that would misunderstand it.
   unused @5 () -> ();          # listed the schedulers that there are, which every program knows by itself
-  setScheduler @6 (name :Text) -> ();
-  # `name` is a name with parts, such as "fair+delay+ccs". Returns when the change is on disk.
+  setScheduler @6 (name :Text, fallback :Text) -> ();
+  # `name` is a name with parts, such as "fair+delay+ccs", or "external:NAME+ccs" with a program of the master's
+  # directory, for which `fallback` decides where it does not (empty: as the scheduler file says). The program is started
+  # first. Returns when the change is on disk.
   showScheduler @7 () -> (view :SchedulerView);
   backUp @8 (directory :Text, keep :UInt32) -> (operations :UInt64, bytes :UInt64, removed :UInt64, keeps :Bool);
   # Adds a backup of the database, as it is now, to a directory of the master's machine. Returns when it is on disk. Unless
@@ -277,7 +279,7 @@ struct WorkerInfo {
   name @14 :Text;              # worker.name; empty: it has none
   version @15 :Text;           # base/release.h
   protocol @16 :UInt32;
-  sandbox @17 :Text;           # the parts of the sandbox of its tasks (worker/sandbox/sandbox.h): "user, mounts"; "none"; empty: not told
+  sandbox @17 :Text;           # the parts of the sandbox of its tasks (base/sandbox/sandbox.h): "user, mounts"; "none"; empty: not told
   leaving @18 :Leaving;        # absent: its machine stays
   told @19 :Moment;            # the last that a master of this cluster told it of; absent: none
   cores @20 :Float64;          # that its tasks may use; 0: not told

@@ -121,7 +121,6 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
   console::JsonList list(out);
   std::vector<Words> rows;
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
-    if (policy.name == sched::kExternal) continue;  // no master takes it
     if (json) list.Add(ToJson(policy));
     rows.push_back({policy.name, Joined(policy.parts, " "), policy.one_line});
   }
@@ -154,14 +153,31 @@ int ShowScheduler(const Invocation& invocation, const Words& args) {
 int SetScheduler(const Invocation& invocation, const Words& args) {
   Arguments arguments("scheduler set", "NAME[+PART...]",
                       "Changes the scheduler while jobs run, for example to fair+delay+ccs. `scheduler list` shows the "
-                      "names.");
+                      "names. external:FILE asks a program of the master's directory master.programs.");
+  std::string program, fallback;
+  arguments.Text("--program", &program, "for external: the program, as in external:FILE");
+  arguments.Text("--fallback", &fallback,
+                 "for external: what decides where the program does not, and takes over from it (default: as the "
+                 "scheduler file says)");
+  arguments.Example("fair+delay+ccs");
+  arguments.Example("external:shortest.py --fallback fair");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
+  std::string name = arguments.operands()[0];
+  if (!program.empty()) {
+    if (!name.starts_with(sched::kExternal) || name.starts_with(std::string(sched::kExternal) + ":")) {
+      return invocation.Fail("scheduler set",
+                             Invalid("--program goes with the scheduler external, and " + Quote(name) +
+                                     " is another, or names one already"),
+                             kWrongUsage);
+    }
+    name.insert(sched::kExternal.size(), ":" + program);
+  }
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);
-  const Status set = job::JobClient(**files).SetScheduler(arguments.operands()[0]);
+  const Status set = job::JobClient(**files).SetScheduler(name, fallback);
   if (!set.ok())
     return invocation.Fail("scheduler set", set, set.code() == StatusCode::kInvalid ? kWrongUsage : kFailed);
-  Printer(invocation.console) << "the scheduler is " << Printable(arguments.operands()[0]) << " from now on\n";
+  Printer(invocation.console) << "the scheduler is " << Printable(name) << " from now on\n";
   return kDone;
 }
 

@@ -512,10 +512,11 @@ Result<Why> JobClient::AskWhy(JobId job, const std::vector<std::string>& under) 
   return why;
 }
 
-Status JobClient::SetScheduler(const std::string& name) {
+Status JobClient::SetScheduler(const std::string& name, const std::string& fallback) {
   return Ask("set the scheduler", [&](Master::Client master) {
     auto call = master.setSchedulerRequest();
     call.setName(name);
+    call.setFallback(fallback);
     return call.send().ignoreResult();
   });
 }

@@ -77,7 +77,8 @@ class JobClient {
   Result<std::uint64_t> DiscardUnknown(NodeId node);
 
   // Sets the scheduler; the change is on disk when this returns.
-  Status SetScheduler(const std::string& name);
+  // `fallback` decides where the program of the scheduler does not; empty: as the scheduler file says.
+  Status SetScheduler(const std::string& name, const std::string& fallback = {});
   Result<SchedulerView> ShowScheduler();
   // Returns what has changed since an earlier answer, as much as an answer holds, or the beginning of everything; with
   // `live_only`, a job that has ended is told as gone. Nothing if the master is too old to know it.

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 #include <system_error>
 
 #include "base/file.h"
@@ -24,6 +25,7 @@
 #include "base/machine_size.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::local {
 namespace {
@@ -33,10 +35,26 @@ constexpr std::chrono::seconds kStartPatience{60};  // for one daemon more to be
 constexpr int kUsageStatus = 2;
 constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 30;
 
+// A program of the scheduler (external:PATH) is the user's own, like the jobs.
+std::vector<std::string> SchedulerSettings(const std::string& scheduler) {
+  const sched::Spec spec = sched::CutSpec(scheduler);
+  const std::unique_ptr<char, decltype(&::free)> path(
+      spec.program.empty() ? nullptr : ::realpath(spec.program.c_str(), nullptr), ::free);
+  if (path == nullptr) return {"master.scheduler=" + scheduler};  // without a program, or with none that is there
+  const std::string program = path.get();
+  const std::size_t slash = program.rfind('/');
+  return {"master.programs=" + program.substr(0, std::max<std::size_t>(slash, 1)), "master.program_sandbox=off",
+          "master.scheduler=" + std::string(sched::kExternal) + ":" + program.substr(slash + 1) +
+              spec.expression.substr(sched::kExternal.size())};
+}
+
 std::vector<std::string> MasterSettings(const ClusterOptions& options, const std::string& directory) {
   std::vector<std::string> settings{"master.bind=127.0.0.1:0", "master.directory=" + directory + "/master",
                                     "master.address_file=" + directory + "/address"};
-  if (!options.scheduler.empty()) settings.push_back("master.scheduler=" + options.scheduler);
+  if (!options.scheduler.empty()) {
+    const std::vector<std::string> of_scheduler = SchedulerSettings(options.scheduler);
+    settings.insert(settings.end(), of_scheduler.begin(), of_scheduler.end());
+  }
   settings.insert(settings.end(), options.master_settings.begin(), options.master_settings.end());
   return settings;
 }

@@ -19,6 +19,7 @@
 #include "client/local/local_inputs.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/wire/path.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::local {
 namespace {
@@ -251,7 +252,7 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
   arguments.Integer("--racks", &cluster.racks, 1, 1000, "racks over which the workers are spread (default 1)");
   arguments.Integer("--datacenters", &cluster.datacenters, 1, 1000,
                     "datacenters over which the racks are spread (default 1)");
-  arguments.Text("--scheduler", &cluster.scheduler, "the scheduler (default fifo)");
+  arguments.Text("--scheduler", &cluster.scheduler, "the scheduler (default fifo); external:PATH asks a program");
   arguments.List(
       "--set", &settings,
       "an option of the daemons, NAME=VALUE, such as dfs.replication=2, task.memory=1G, metrics.listen=9100 (the "
@@ -260,6 +261,11 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
   if (const std::optional<int> status =
           arguments.Parse({args.begin(), args.begin() + static_cast<std::ptrdiff_t>(end)}, invocation.console, 0, 0)) {
     return status;
+  }
+  if (const std::string program = sched::CutSpec(cluster.scheduler).program;
+      !program.empty() && ::access(program.c_str(), R_OK) != 0) {
+    return invocation.Fail(
+        "local", FromErrno(errno, "--scheduler " + cluster.scheduler + ": program " + Quote(program)), kWrongUsage);
   }
   for (const std::string& setting : settings) {
     if (const Status sorted = SortSetting(setting, &cluster); !sorted.ok())

@@ -12,6 +12,7 @@
 #include "lab/live/data_store.h"
 #include "lab/live/job_run.h"
 #include "lab/live/machine_use.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::compare {
 
@@ -42,6 +43,11 @@ Status ClusterArena::Connect() {
   job::JobClient client(*files_);
   MILLRACE_ASSIGN(const job::SchedulerView view, client.ShowScheduler());
   scheduler_ = view.name;
+  for (const job::SchedulerView::Fact& fact : view.facts) {
+    if (!view.name.starts_with(sched::kExternal)) break;
+    if (fact.name == "external.program") scheduler_.insert(sched::kExternal.size(), ":" + fact.value);
+    if (fact.name == "external.fallback") fallback_ = fact.value;
+  }
   MILLRACE_ASSIGN(std::vector<job::Node> nodes, client.Nodes());
   ClusterRows made = RowsOf(std::move(nodes));
   rows_ = std::move(made.rows), numbers_ = std::move(made.numbers);
@@ -52,7 +58,7 @@ Status ClusterArena::Connect() {
 ClusterArena::~ClusterArena() {
   if (files_ == nullptr || rows_.empty()) return;
   (void)files_->Remove(root_, true);
-  (void)job::JobClient(*files_).SetScheduler(scheduler_);
+  (void)job::JobClient(*files_).SetScheduler(scheduler_, fallback_);
 }
 
 Status ClusterArena::AwaitIdle(job::JobClient& client) {

@@ -53,6 +53,7 @@ class ClusterArena final : public Arena {
   std::string root_;  // of the file system
   std::unique_ptr<dfs::DfsClient> files_;
   std::string scheduler_;  // the scheduler that was in force before
+  std::string fallback_;   // of its program
   std::vector<NodeRow> rows_;
   NodeNumbers numbers_;
   std::set<std::string> stored_;

@@ -108,6 +108,7 @@ ClusterSummary Summarize(const SummaryParts& master) {
   summary.blocks = master.files.blocks().Health();
   summary.awaiting = master.workers.AwaitedLine();
   summary.scheduler_file = master.scheduler_file.Line();
+  summary.relief = master.scheduler.ReliefLine();
   summary.access_file = master.access_file.Line();
   summary.certificates = master.certificates.All();
   summary.now = master.clock.Wall();
@@ -259,6 +260,7 @@ std::vector<Notice> WarningsOf(const ClusterSummary& summary) {
   }
   for (Notice& notice : tls::ExpiryNotices(summary.certificates, summary.now)) warnings.push_back(std::move(notice));
   if (!summary.scheduler_file.empty()) add(NoticeCode::kSchedulerFile, summary.scheduler_file);
+  if (!summary.relief.empty()) add(NoticeCode::kSchedulerRelieved, summary.relief);
   if (!summary.access_file.empty()) add(NoticeCode::kAccessFile, summary.access_file);
   if (!summary.audit_problem.empty()) add(NoticeCode::kAuditLog, summary.audit_problem);
   if (!summary.doubt.empty()) add(NoticeCode::kDatabaseDoubt, summary.doubt);

@@ -82,8 +82,9 @@ struct ClusterSummary {
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
   // Of those that wait: by whom they are held, or for what they wait besides slots.
-  std::uint32_t jobs_held = 0;                    // their release
-  std::uint32_t jobs_after = 0;                   // are not held, and wait for other jobs
+  std::uint32_t jobs_held = 0;   // their release
+  std::uint32_t jobs_after = 0;  // are not held, and wait for other jobs
+  std::string relief;            // of the scheduler's program (SchedulerChoice::ReliefLine); empty: there was none
   std::string scheduler_file, access_file;        // why the file's present text is not in force; empty: it is
   std::string audit_problem;                      // AuditLog's problem; empty: none
   std::vector<tls::CertificateEnd> certificates;  // of the master, the authority and live workers

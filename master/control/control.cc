@@ -9,7 +9,9 @@
 
 #include "base/file.h"
 #include "base/rpc/status_codec.h"
+#include "base/text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/policies/catalog.h"
 #include "schedulers/policies/make_scheduler.h"
 #include "schedulers/policies/settings_file.h"
 
@@ -43,8 +45,13 @@ Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Contr
   std::string why;
   AccessFile access_file(std::move(seams.access_file), seams.log);
   MILLRACE_TRY(access_file.Load(seams.store, seams.clock.Now(), seams.token_key.has_value()).Within("access.file"));
-  const sched::SchedulerSet scheduler{config.scheduler, sched::FormatSettings(scheduler_file.settings())};
+  const sched::SchedulerSet scheduler{sched::CutSpec(config.scheduler).expression,
+                                      sched::FormatSettings(scheduler_file.settings())};
   if (sched::MakeScheduler(scheduler, false, &why) == nullptr) return Invalid("master.scheduler: " + why);
+  if (sched::CutSpec(config.scheduler).expression.starts_with(sched::kExternal) && !seams.start_program) {
+    return Invalid("master.scheduler " + Quote(config.scheduler) +
+                   " asks a program, and master.programs names no directory for programs");
+  }
   std::unique_ptr<Control> control(
       new Control(config, std::move(seams), std::move(scheduler_file), std::move(access_file)));
   MILLRACE_TRY(control->audit_.Open());
@@ -66,7 +73,8 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       callers_(access_file_.rules(), audit_, seams_.token_key.has_value()),
       files_(Random(seams_.random.Next()), seams_.block_numbers),
       jobs_(files_, seams_.store,
-            {.scheduler = {config.scheduler, sched::FormatSettings(scheduler_file_.settings())},
+            {.scheduler = {sched::CutSpec(config.scheduler).expression,
+                           sched::FormatSettings(scheduler_file_.settings())},
              .background = true,
              .history_jobs = static_cast<std::size_t>(config.history_jobs),
              .nanoseconds = seams_.meters.nanoseconds,
@@ -113,6 +121,8 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       open_files_(config_, TickPeriod(config_), clock_, files_, callers_, steps_, seams_.log),
       replicas_(config_, clock_, files_, workers_, steps_, dispatcher_, tasks_, seams_.log),
       scheduler_(config_.scheduler, scheduler_file_, clock_, jobs_, steps_, seams_.log),
+      program_(seams_.programs, seams_.start_program, config_.directory + "/scheduler-programs", clock_, room_, jobs_,
+               steps_, scheduler_, tasks_, seams_.log),
       forecasts_(seams_.background, seams_.meters.nanoseconds, clock_, seams_.timer, jobs_, scheduler_, seams_.log),
       what_helps_(seams_.background, seams_.meters.nanoseconds, forecasts_, jobs_, scheduler_),
       executables_(config_.executable_retention, clock_, files_, jobs_, room_, steps_, seams_.log),
@@ -151,6 +161,8 @@ Status Control::Load() {
     access_file_.Keep(&step.batch);
     commits_.CommitLazily(std::move(step.batch));
   }
+  steps_.OnDecided([this] { program_.LookSoon(); });
+  program_.LookSoon();
   MarkAllJobs();
   workers_.Start();
   open_files_.AwaitWriters(std::max(config_.startup_grace, config_.lease_grace));
@@ -224,6 +236,7 @@ void Control::Tick(Micros late) {
   NoteMovedReplicas();
   StartWaitingJobs();
   scheduler_.FollowFile();
+  program_.Look();
   forecasts_.Poll();
   KeepCopies();
   executables_.Sweep();

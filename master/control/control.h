@@ -54,6 +54,7 @@
 #include "master/control/replica_work.h"
 #include "master/control/scheduler_choice.h"
 #include "master/control/scheduler_file.h"
+#include "master/control/scheduler_program.h"
 #include "master/control/steps.h"
 #include "master/control/watchers.h"
 #include "master/control/what_helps.h"
@@ -98,6 +99,9 @@ struct ControlDependencies {
   std::function<tls::CertificateEnds()> certificates = nullptr;
   // Plays the engine forward, to foretell when jobs start and end. Without it nothing is foretold.
   rpc::Background* background = nullptr;
+  // Where the program of the scheduler is started, and asked. Without these there can be none.
+  rpc::Background* programs = nullptr;
+  outside::Starter start_program = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -133,6 +137,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
   [[nodiscard]] ReplicaWork& replicas() { return replicas_; }
   [[nodiscard]] SchedulerChoice& scheduler() { return scheduler_; }
+  [[nodiscard]] SchedulerProgram& program() { return program_; }
   [[nodiscard]] JobLogs& job_logs() { return job_logs_; }
   [[nodiscard]] Forecasts& forecasts() { return forecasts_; }
   [[nodiscard]] WhatHelps& what_helps() { return what_helps_; }
@@ -181,6 +186,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   OpenFiles open_files_;
   ReplicaWork replicas_;
   SchedulerChoice scheduler_;
+  SchedulerProgram program_;
   Forecasts forecasts_;
   WhatHelps what_helps_;
   Executables executables_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "master/control/master_config.h"
 
+#include <sstream>
+
 #include "base/address.h"
 #include "base/text.h"
 #include "dfs/name/types.h"
@@ -25,6 +27,18 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
            "the scheduler: a name from `millrace scheduler list`, with parts if wanted, as in fair+delay+ccs");
   set.Text("master.scheduler_file", &config->scheduler_file, "",
            "TOML file with pools, queues and all other settings of schedulers; read again when it changes");
+  set.Text(
+      "master.programs", &config->programs, "",
+      "directory of the programs that `millrace scheduler set external:NAME` may name; whoever can write there can "
+      "have the master run what he likes; empty: none");
+  set.Choice(
+      "master.program_sandbox", &config->program_sandbox, "require", {"require", "off"},
+      "require: such a program runs in a sandbox in which it reaches nobody, or not at all; off: with all rights "
+      "of the master");
+  set.Text("master.program_paths", &config->program_paths, "",
+           "files and directories, separated by commas, that such a program may read in addition to the system's");
+  set.Bytes("master.program_memory", &config->program_memory, std::uint64_t{512} << 20, std::uint64_t{16} << 20,
+            std::uint64_t{1} << 40, "the most memory of such a program, in its sandbox");
   set.Choice("master.log_level", &config->log.level, "info", {"trace", "debug", "info", "warn", "error", "off"},
              "the least severe messages to log");
   set.Duration("master.heartbeat", &config->heartbeat, kSecond, 50 * kMillisecond, kHour,
@@ -111,6 +125,13 @@ Status CheckMasterConfig(const MasterConfig& config) {
   const std::size_t colon = config.bind.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == config.bind.size())
     return Invalid("master.bind " + Quote(config.bind) + " is not HOST:PORT, as in 0.0.0.0:7700");
+  if (!config.programs.empty() && !config.programs.starts_with('/'))
+    return Invalid("master.programs " + Quote(config.programs) + " does not begin with /");
+  std::istringstream paths(config.program_paths);
+  for (std::string path; std::getline(paths, path, ',');) {
+    if (!path.empty() && !path.starts_with('/'))
+      return Invalid("master.program_paths: " + Quote(path) + " does not begin with /");
+  }
   return tls::CheckTlsFiles(config.tls);
 }
 

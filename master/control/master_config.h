@@ -23,6 +23,9 @@ struct MasterConfig {
   std::string address_file;
   std::string scheduler;
   std::string scheduler_file;
+  std::string programs;  // a directory; empty: the master runs none
+  std::string program_sandbox, program_paths;
+  std::uint64_t program_memory = 0;
   LogOptions log;
   std::string health_listen, metrics_listen;
   std::string trace_collector;  // an http origin; empty: none

@@ -25,6 +25,7 @@ Steps::Steps(MasterClock& clock, kj::Timer& timer, CommitGate& commits, const Di
 
 void Steps::Send(Step& step) {
   if (!room_.Held()) jobs_.Decide(&step);
+  if (on_decided_) on_decided_();
   dispatcher_.Send(step);
   const auto mark = [this](JobId job) {
     const ChangeIndex::Thing thing{ChangeIndex::Kind::kJob, job.value};

@@ -73,6 +73,8 @@ class Steps {
   [[nodiscard]] kj::Promise<void> Shown(std::uint64_t step);
   // Has `ended` called for each job that ends, once that is on disk.
   void OnEnded(std::function<void(const JobRecord&)> ended) { on_ended_ = std::move(ended); }
+  // Has `decided` called after each time that the policy has decided, within the step: it begins no other.
+  void OnDecided(std::function<void()> decided) { on_decided_ = std::move(decided); }
   // Resolves when the job's end, if it has ended, is on disk.
   [[nodiscard]] kj::Promise<void> EndKept(JobId job);
 
@@ -94,6 +96,7 @@ class Steps {
   kj::TaskSet& tasks_;
   const Log log_;
   std::function<void(const JobRecord&)> on_ended_;
+  std::function<void()> on_decided_;
   std::uint64_t ids_on_disk_ = 0;      // the disk records all ids below as taken
   std::uint64_t numbers_on_disk_ = 0;  // the disk records all job numbers below as taken
   std::set<JobId> ending_;             // ended jobs whose end is not on disk yet

@@ -395,8 +395,13 @@ Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
 void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) {
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
+  ++policies_;
   forecaster_.SchedulerChanged();
   wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
+}
+
+void JobTracker::AnswerPolicy(const sched::PolicyAnswered& answer, Step* step) {
+  MILLRACE_CHECK(Apply(answer, JobId{0}, step), "the engine refused an answer to the open question");
 }
 
 std::set<std::string> JobTracker::NeededExecutables() const {

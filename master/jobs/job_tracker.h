@@ -136,6 +136,12 @@ class JobTracker {
   // constructor decides until the first call; the schedulers in the journal serve only its replay. Requires:
   // `scheduler` is one that MakeScheduler makes.
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
+  // Returns how often a scheduler was set since the tracker was made: each time there is another policy.
+  [[nodiscard]] std::uint64_t policies() const { return policies_; }
+  // Returns the side of the policy that asks a program; null if it asks nobody. Valid until the scheduler is set.
+  [[nodiscard]] sched::Outside* outside() { return engine_.outside(); }
+  // Gives the policy the answer to its open question, and journals it. Requires: the policy does not misread it.
+  void AnswerPolicy(const sched::PolicyAnswered& answer, Step* step);
   // Forgets the history of programs. Returns the number of records that it had.
   std::size_t ForgetPrograms(Step* step);
 
@@ -352,7 +358,7 @@ class JobTracker {
   Log log_;
   sched::JobHistory history_;  // of programs, stored under "h/"
   sched::Forecaster forecaster_;
-  std::uint64_t submissions_ = 0, turns_ = 0;
+  std::uint64_t submissions_ = 0, turns_ = 0, policies_ = 0;
   std::string last_turn_;
   JobNumbers numbers_;
   std::set<AttemptId> over_quota_;  // of live jobs (NoteOverQuota)

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kReplayFrom = "r";
 constexpr std::string_view kReplayBase = "b";
+constexpr std::string_view kAnswerWord = " PolicyAnswered ";
 
 }  // namespace
 
@@ -26,8 +27,31 @@ std::optional<std::uint64_t> JournalSequence(std::string_view key) {
   return key.size() == 2 + 8 + 8 ? ParseKeyNumber(key.substr(10)) : std::nullopt;
 }
 
+Status Journal::Load() {
+  MILLRACE_TRY(sequences_.Load(store_));
+  return store_.Scan(JournalPrefix(JobId{0}), {}, [&](std::string_view key, std::string_view line) {
+    if (line.find(kAnswerWord) != std::string_view::npos) NoteAnswer(JournalSequence(key).value_or(0), line.size());
+    return true;
+  });
+}
+
+void Journal::NoteAnswer(std::uint64_t sequence, std::size_t bytes) {
+  answers_.emplace_back(sequence, bytes);
+  answer_bytes_ += bytes;
+}
+
 void Journal::Record(const sched::Event& event, JobId job, Step* step) {
-  step->batch.Put(JournalKey(job, sequences_.Next(&step->batch)), sched::FormatEvent(step->now, event));
+  const std::uint64_t sequence = sequences_.Next(&step->batch);
+  std::string line = sched::FormatEvent(step->now, event);
+  if (std::holds_alternative<sched::PolicyAnswered>(event)) {
+    NoteAnswer(sequence, line.size());
+    while (answer_bytes_ > kAnswerBytes && answers_.size() > 1) {
+      step->batch.Remove(JournalKey(job, answers_.front().first));
+      answer_bytes_ -= answers_.front().second;
+      answers_.pop_front();
+    }
+  }
+  step->batch.Put(JournalKey(job, sequence), std::move(line));
   last_event_ = step->now;
 }
 

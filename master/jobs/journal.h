@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <set>
@@ -39,14 +40,17 @@ namespace millrace::master {
 
 class Journal {
  public:
+  static constexpr std::size_t kAnswerBytes = std::size_t{64} << 20;
+
   // Requires: `store` outlives the journal.
   explicit Journal(const KeyValueStore& store) : store_(store) {}
 
   // Reads the counter of sequences. Requires: Load is called once, before anything is recorded.
-  [[nodiscard]] Status Load() { return sequences_.Load(store_); }
+  [[nodiscard]] Status Load();
 
   // Records an event that the engine has applied under the job, or under job 0 if it is an event of a node or a
-  // scheduler.
+  // scheduler. Of the answers of programs (PolicyAnswered), which serve replays alone, the newest kAnswerBytes are
+  // kept.
   void Record(const sched::Event& event, JobId job, Step* step);
   void RecordMark(sched::JournalMark mark, Step* step);
   // Returns true if the last event was recorded at this time. Marks do not count.
@@ -79,10 +83,14 @@ class Journal {
 
  private:
   [[nodiscard]] Status ReplaySnapshot(const Visit& visit) const;
+  void NoteAnswer(std::uint64_t sequence, std::size_t bytes);
 
   const KeyValueStore& store_;
   ReservedCounter sequences_{"q", 65536};
   Micros last_event_ = -1;
+  // The answers, the oldest first: their sequences and bytes.
+  std::deque<std::pair<std::uint64_t, std::size_t>> answers_;
+  std::size_t answer_bytes_ = 0;
 };
 
 }  // namespace millrace::master

@@ -63,6 +63,7 @@ struct MasterParts {
   const DatabaseAge& age;
   Workers& workers;
   SchedulerChoice& scheduler;
+  SchedulerProgram& program;
   // May be empty.
   const std::function<kj::Promise<BackupFacts>(const std::string& directory, const BackupPlan& plan)>& back_up;
   BackupWatch& backups;
@@ -343,13 +344,33 @@ class MasterServiceImpl : public wire::Master::Server {
 
   kj::Promise<void> setScheduler(SetSchedulerContext context) override {
     const std::string name = ToString(context.getParams().getName());
-    return Audited(*caller_, "setScheduler", Quote(name), [&] {
-      Require(master_.room.CheckChange());
-      Step step = master_.steps.Begin();
-      Require(master_.scheduler.Set(name, &step));
-      master_.log->info("the scheduler is {} from now on", name);
-      return master_.steps.Finish(std::move(step));
-    });
+    const std::string fallback = ToString(context.getParams().getFallback());
+    const auto set = [this, name](const std::optional<SchedulerChoice::Program>& program) {
+      return Audited(*caller_, "setScheduler", Quote(name), [&] {
+        Require(master_.room.CheckChange());
+        Step step = master_.steps.Begin();
+        Require(master_.scheduler.Set(name, program, &step));
+        master_.log->info("the scheduler is {} from now on", name);
+        return master_.steps.Finish(std::move(step));
+      });
+    };
+    const auto terms = master_.scheduler.TermsOf(name, fallback);
+    if (!terms.ok()) {
+      return Audited(*caller_, "setScheduler", Quote(name), [&] {
+        Require(terms.status());
+        return kj::Promise<void>(kj::READY_NOW);
+      });
+    }
+    if (!*terms) return set(std::nullopt);
+    return master_.program.Admit((*terms)->program)
+        .then(
+            [set, fallback](outside::Kind kind) {
+              return set(SchedulerChoice::Program{fallback, kind});
+            },
+            [this, name](kj::Exception&& why) -> kj::Promise<void> {
+              (void)caller_->Audited("setScheduler", Quote(name), rpc::FromException(why));
+              return kj::mv(why);
+            });
   }
 
   kj::Promise<void> showScheduler(ShowSchedulerContext context) override {
@@ -446,6 +467,7 @@ MasterParts MasterPartsOf(Control& control) {
           .age = control.age(),
           .workers = control.workers(),
           .scheduler = control.scheduler(),
+          .program = control.program(),
           .back_up = control.seams().back_up,
           .backups = control.backups(),
           .sessions = sessions,

@@ -236,6 +236,8 @@ void WritePolicy(const SchedulerViewParts& master, Micros now, sched::PolicyView
                  wire::SchedulerView::Builder out) {
   const sched::ClusterState& cluster = master.jobs.cluster();
   AddSlots(cluster, &view);
+  if (std::string relief = master.scheduler.ReliefLine(); !relief.empty())
+    view.facts.push_back(sched::Fact::Words("relieved", std::move(relief)));
   out.setName(master.scheduler.name());
   out.setFile(master.scheduler_file.name());
   out.setFileProblem(master.scheduler_file.problem());

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,35 +10,11 @@
 
 #include "master/control/forecasts.h"
 #include "master/control/what_helps.h"
+#include "tests/fakes/held_background.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
 namespace {
-
-// Keeps what is to run in the background until it is let run.
-class HeldBackground final : public rpc::Background {
- public:
-  void Run(std::function<void()> work, std::function<void()> then) override {
-    held_.emplace_back(std::move(work), std::move(then));
-  }
-  // Runs the work that is held now; what follows on the control thread comes with the returned functions.
-  std::deque<std::function<void()>> Work() {
-    std::deque<std::function<void()>> then;
-    auto held = std::exchange(held_, {});
-    for (auto& [work, after] : held) {
-      work();
-      then.push_back(std::move(after));
-    }
-    return then;
-  }
-  void Finish() {
-    for (const std::function<void()>& then : Work()) then();
-  }
-  [[nodiscard]] std::size_t held() const { return held_.size(); }
-
- private:
-  std::deque<std::pair<std::function<void()>, std::function<void()>>> held_;
-};
 
 class ForecastsTest : public testing::Test {
  protected:
@@ -77,14 +52,14 @@ class ForecastsTest : public testing::Test {
   }
   void SetScheduler(const std::string& name) {
     master::Step step = cluster_->control().steps().Begin();
-    ASSERT_TRUE(cluster_->control().scheduler().Set(name, &step).ok());
+    ASSERT_TRUE(cluster_->control().scheduler().Set(name, std::nullopt, &step).ok());
     cluster_->control().steps().FinishLazily(std::move(step));
   }
   // Takes what was played of the second job.
   [[nodiscard]] const sched::Statement* Second() { return forecasts().Find(kSecond); }
 
   static constexpr JobId kFirst{2}, kSecond{3};
-  HeldBackground background_;
+  rpc::HeldBackground background_;
   std::unique_ptr<SimulatedCluster> cluster_;
   std::vector<kj::Promise<void>> asked_;
 };

@@ -189,7 +189,9 @@ void SimulatedCluster::StartMaster() {
                                            false,
                                            nullptr,
                                            [this] { return certificates_; },
-                                           options_.background});
+                                           options_.background,
+                                           options_.programs,
+                                           options_.start_program});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));

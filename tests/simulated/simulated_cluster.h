@@ -47,6 +47,8 @@ struct SimulatedOptions {
   std::optional<std::int64_t> history_jobs = {};    // master.history_jobs; none: the default
   Release master = ThisRelease();                   // the release that the master claims to be
   rpc::Background* background = nullptr;            // plays the master's engine forward; it outlives the cluster
+  rpc::Background* programs = nullptr;              // of the master's scheduler; it outlives the cluster
+  outside::Starter start_program = nullptr;
 };
 
 class SimulatedCluster {
