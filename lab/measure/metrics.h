@@ -123,6 +123,13 @@ struct Relief {
   std::string transcript;      // what was said last between the two
 };
 
+// How a program that ordered jobs has kept to what it may say, until the run ended or it was relieved.
+struct ProgramConduct {
+  std::uint64_t asked = 0;    // questions
+  std::uint64_t refused = 0;  // parts of its answers
+  std::uint64_t missed = 0;   // limits, of an assignment
+};
+
 struct SimResult {
   std::string scheduler, workload;
   Summary summary;
@@ -132,9 +139,10 @@ struct SimResult {
   std::map<std::string, GroupRow> pools, groups;
   // The jobs that had not ended, if the run ended because nothing ran and no future event would make a task run.
   std::vector<StuckJob> stuck;
-  std::vector<StuckJob> given_up;  // jobs that failed because an output of their maps fitted nowhere
-  std::optional<Relief> relief;    // the first one
-  double decision_seconds = 0;     // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
+  std::vector<StuckJob> given_up;         // jobs that failed because an output of their maps fitted nowhere
+  std::optional<Relief> relief;           // the first one
+  std::optional<ProgramConduct> program;  // of the last one that was asked
+  double decision_seconds = 0;            // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 
 // Return "succeeded", "unfinished", "preempted" and so on, for the tables.

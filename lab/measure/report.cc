@@ -61,6 +61,11 @@ bool HadSlots(const Summary& summary) {
 }
 bool AnyEnded(const Summary& summary) { return summary.jobs > summary.unfinished; }
 
+Json ToJson(const std::optional<ProgramConduct>& program) {
+  if (!program) return nullptr;
+  return {{"asked", program->asked}, {"refused", program->refused}, {"missed", program->missed}};
+}
+
 Json ToJson(const SimResult& result) {
   const Summary& s = result.summary;
   return {{"scheduler", result.scheduler},
@@ -97,7 +102,8 @@ Json ToJson(const SimResult& result) {
           {"killed_attempts", s.killed_attempts},
           {"evictions", s.evictions},
           {"launches", s.launches},
-          {"events", s.events}};
+          {"events", s.events},
+          {"program", ToJson(result.program)}};
 }
 
 std::string Time(double micros) { return Rounded(micros / kMicrosPerSecond, 1) + " s"; }

@@ -89,6 +89,8 @@ SimResult Simulator::Run() {
   result.decision_seconds = decision_seconds_;
   result.stuck = std::move(stuck);
   result.relief = std::move(relief_);
+  NoteConduct();
+  result.program = program_;
   return result;
 }
 
@@ -223,7 +225,14 @@ void Simulator::ConsultProgram() {
   }
 }
 
+void Simulator::NoteConduct() {
+  const sched::Outside* const outside = state_.engine.outside();
+  if (outside == nullptr || outside->terms().program.empty()) return;
+  program_ = ProgramConduct{outside->counts().asked, outside->counts().refused, outside->counts().missed};
+}
+
 void Simulator::Relieve(const std::string& why) {
+  NoteConduct();
   const std::string_view name = state_.engine.policy().name();
   const std::string parts(name.substr(std::min(name.find('+'), name.size())));
   const sched::SchedulerSet successor{state_.engine.outside()->terms().fallback + parts,

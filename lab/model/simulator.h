@@ -51,6 +51,8 @@ class Simulator final : private ModelHost {
   void Decide();
   void DecideOnce();
   void ConsultProgram();
+  // Keeps the counts of the program that is asked, which end with its policy.
+  void NoteConduct();
   // Has the fallback decide from now on.
   void Relieve(const std::string& why);
   void ForgetProgram();
@@ -117,6 +119,7 @@ class Simulator final : private ModelHost {
   std::uint32_t answers_ = 0;
   sched::Settings in_force_;  // of the scheduler that decides
   std::optional<Relief> relief_;
+  std::optional<ProgramConduct> program_;
 };
 
 }  // namespace millrace::sim
