@@ -23,6 +23,7 @@ docs/use/python.md is the tutorial.
 from .context import Counter, Task, counter, file, option, status
 from .context import current as task
 from .errors import CommandFailed, JobFailed, MillraceError, TaskError, UsageError
+from .evaluation import evaluate, held_out
 from .formats import Format
 from .jobs import File, Job, To, job
 from .laboratory import Simulation, compare, simulate
@@ -46,7 +47,9 @@ __all__ = [
     "UsageError",
     "compare",
     "counter",
+    "evaluate",
     "file",
+    "held_out",
     "job",
     "option",
     "serve",

@@ -94,6 +94,20 @@ def load(path: str, name: str) -> type[Policy]:
     return made
 
 
+def file_of(policy: type[Policy]) -> str:
+    """Returns the file of a class. Raises UsageError if it is none from which a process of its own could load the class."""
+    if not issubclass(policy, Policy):
+        raise UsageError(f"{policy.__name__} is not a class that is made from millrace.Policy")
+    try:
+        source = inspect.getsourcefile(policy)
+    except TypeError:
+        source = None
+    if source is None or not os.path.isfile(source) or "." in policy.__qualname__:
+        raise UsageError(
+            f"{policy.__qualname__} is not at the top level of a file, from which a process of its own could load it: write it into one, and import it")
+    return source
+
+
 def _number(text: str) -> Any:
     for kind in (int, float):
         try:
@@ -114,15 +128,7 @@ def _word(scheduler: Scheduler, directory: Path) -> tuple[str, str]:
     if not isinstance(scheduler, type):
         path = os.fspath(scheduler)
         return Path(path).stem, f"external:{path}"
-    if not issubclass(scheduler, Policy):
-        raise UsageError(f"{scheduler.__name__} is not a class that is made from millrace.Policy")
-    try:
-        source = inspect.getsourcefile(scheduler)
-    except TypeError:
-        source = None
-    if source is None or not os.path.isfile(source) or "." in scheduler.__qualname__:
-        raise UsageError(
-            f"{scheduler.__qualname__} is not at the top level of a file, from which a process of its own could load it: write it into one, and import it")
+    source = file_of(scheduler)
     label = scheduler.__name__.lower()
     script = directory / f"{label}.py"
     package = str(Path(__file__).resolve().parent.parent)
