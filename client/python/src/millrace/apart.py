@@ -3,8 +3,8 @@
 and nothing that the policy writes.
 
 The policy is a copy of its file in a directory of its own, beside a package `millrace` that has only what a policy needs. Its working
-directory is empty, and new for each run; its environment says nothing of who evaluates it. With `--confine` it can open no other file of
-the user's and no socket, write nothing, and see no other process (docs/schedulers/evaluate.md).
+directory is empty, and new for each run; its environment says nothing of who evaluates it. With `--confine` it can read no other file of
+the user's, leave none behind, reach nobody and see no other process (docs/schedulers/evaluate.md).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import functools
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -81,7 +82,8 @@ class Place:
         self.confined, self.limit = confined, limit
         self._made = tempfile.TemporaryDirectory(prefix="millrace-")
         self._place = Path(self._made.name)
-        self._program = self._lay(source)
+        self._laid = self._place / "laid"  # what the policy may read
+        self._lay(source)
         self._settings = self._place / "settings.toml"
         self._settings.write_text(f"[external]\ntolerate = {tolerate}\n", encoding="utf-8")
 
@@ -91,25 +93,32 @@ class Place:
     def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         self._made.cleanup()
 
-    def _lay(self, source: Source) -> Path:
-        package = self._place / "package" / "millrace"
+    def _lay(self, source: Source) -> None:
+        package = self._laid / "package" / "millrace"
         package.mkdir(parents=True)
         for name in PACKAGE:
             shutil.copyfile(Path(__file__).with_name(name), package / name)
         (package / "__init__.py").write_text(_INIT, encoding="utf-8")
-        made = self._place / "program" / ("policy.py" if source.suffix == ".py" else "policy")
-        made.parent.mkdir()
+        made = self._laid / ("policy.py" if source.suffix == ".py" else "policy")
         made.write_bytes(source.content)
         made.chmod(0o555 if source.executable else 0o444)
-        return made
+        python = os.path.abspath(sys.executable)
+        variables = {
+            "PATH": os.pathsep.join((os.path.dirname(python), "/usr/bin", "/bin")), "HOME": "/tmp", "LANG": "C.UTF-8",
+            "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1",
+        }
+        run = [*(f"{name}={value}" for name, value in variables.items()), *([] if source.executable else [python]), str(made)]
+        self._start = self._laid / f"{LABEL}.sh"
+        self._start.write_text(f"#!/bin/sh\nexec env -i {shlex.join(run)}\n", encoding="utf-8")
+        self._start.chmod(0o555)
 
     def simulate(self, workload: Path, seed: int) -> dict[str, Any]:
         """Returns what the simulator says of a run of the policy. Raises Failed if the policy was relieved, refused or not there, or has
         not ended in time."""
         with tempfile.TemporaryDirectory(prefix="empty-", dir=self._place) as empty:
-            words = ["--scheduler", f"{LABEL}=external:{self._program}", "--settings", str(self._settings)]
-            words += ["--confine"] if self.confined else []
-            status, printed, said = _run(_words(workload, seed, words), cwd=empty, env=self._environment(empty), limit=self.limit)
+            words = ["--scheduler", f"{LABEL}=external:{self._start}", "--settings", str(self._settings)]
+            words += self._confinement() if self.confined else []
+            status, printed, said = _run(_words(workload, seed, words), cwd=empty, env={"PATH": "/usr/bin:/bin"}, limit=self.limit)
             left = sorted(os.listdir(empty))
         if status != 0:
             raise Failed(_without_prefix(said))
@@ -117,12 +126,9 @@ class Place:
             raise Failed(f"it left files for a later run: {', '.join(left)}")
         return _only(printed)
 
-    def _environment(self, home: str) -> dict[str, str]:
-        python = os.path.dirname(os.path.abspath(sys.executable))
-        return {
-            "PATH": os.pathsep.join((python, "/usr/bin", "/bin")), "HOME": home, "LANG": "C.UTF-8",
-            "PYTHONPATH": str(self._place / "package"), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1",
-        }
+    def _confinement(self) -> list[str]:
+        pythons = {sys.prefix, sys.base_prefix} - {"/usr"}  # that of the system can be read anyway
+        return ["--confine", *(word for path in (str(self._laid), *sorted(pythons)) for word in ("--readable", path))]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -142,9 +148,26 @@ def simulate_reference(workload: Path, seed: int, scheduler: str) -> dict[str, A
     return reference(command, os.stat(command).st_mtime_ns, workload, workload.read_text(encoding="utf-8"), seed, scheduler)
 
 
-def can_confine() -> bool:
-    """Returns whether the program has a switch to confine policies."""
-    return b"--confine" in program.run(["sim", "--help"])
+def why_not_confined() -> str:
+    """Returns why policies cannot be confined here, which is tried; empty if they can."""
+    command = program.find()
+    return _try_confinement(command, os.stat(command).st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=16)
+def _try_confinement(command: str, version: int) -> str:
+    if b"--confine" not in program.run(["sim", "--help"]):
+        return "this release of millrace has no --confine"
+    with tempfile.TemporaryDirectory(prefix="millrace-") as directory:
+        workload = Path(directory, "one.toml")
+        workload.write_text("[cluster]\nnodes = 1\n[[jobs]]\nmaps = 1\nmap_time = 1\n", encoding="utf-8")
+        nothing = Source("nothing", b"import millrace\nmillrace.serve(millrace.Policy)\n")
+        try:
+            with Place(nothing, tolerate=0, confined=True, limit=60) as place:
+                place.simulate(workload, 1)
+        except Failed as failed:
+            return str(failed).partition("\n")[0]
+    return ""
 
 
 def _words(workload: Path, seed: int, words: Sequence[str]) -> list[str]:
