@@ -265,6 +265,37 @@ class HeldOutTest(Evaluated):
 
 
 @unittest.skipUnless(os.environ.get("MILLRACE_BIN"), "MILLRACE_BIN names no program")
+class EvolveTest(Evaluated):
+    """The example that searches for a policy without a model."""
+
+    @classmethod
+    def setUpClass(cls):
+        sys.path.insert(0, str(EXAMPLES))
+        cls.addClassCleanup(sys.path.remove, str(EXAMPLES))
+        import evolve
+
+        cls.evolve = evolve
+        cls.addClassCleanup(sys.modules.pop, "evolve")
+
+    def test_weights_are_written_and_read(self):
+        text = self.evolve.SEED.read_text()
+        weights = self.evolve.mutate(self.evolve.weights_of(text), random.Random(1), 1.0)
+        again = self.evolve.weights_of(self.evolve.with_weights(text, weights))
+        for name, weight in weights.items():
+            self.assertAlmostEqual(again[name], weight, places=3)
+        self.assertAlmostEqual(sum(weight * weight for weight in weights.values()), 1)
+
+    def test_it_improves(self):
+        said = []
+        best = self.evolve.evolve(self.evolve.SEED.read_text(), generations=3, children=3, chance=random.Random(2), trusted=not CONFINES,
+                                  suite=self.suite, say=said.append)
+        (self.directory / "best.py").write_text(best)
+        score = self.evaluate(self.directory / "best.py", seeds=None)["score"]
+        self.assertGreater(score, self.evaluate(self.evolve.SEED, seeds=None)["score"])
+        self.assertEqual(said[-1].split(" (")[0], f"generation 3: {score:.3f}")
+
+
+@unittest.skipUnless(os.environ.get("MILLRACE_BIN"), "MILLRACE_BIN names no program")
 class CheatsTest(Evaluated):
     """Each of these policies ends with status CAUGHT once it has got what it wants, which a valid result rules out."""
 
