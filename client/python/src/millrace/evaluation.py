@@ -115,7 +115,8 @@ class _Runs:
         """Makes the runs, up to the first that fails; the policy that has failed once is not asked again."""
         why_not = apart.why_not_confined() if self.confined else ""
         if why_not:
-            raise UsageError(f"a policy cannot be confined here, and could read the workloads: {why_not}; trusted=True runs one that you trust")
+            raise UsageError(
+                f"a policy cannot be confined here, and could read the workloads: {why_not}; trusted=True runs one that you trust")
         for name in (BASELINE, *REFERENCES):
             self.references[name] = {pair: _turnaround(apart.simulate_reference(*pair, name)) for pair in self.suite.pairs()}
         with apart.Place(self.source, tolerate=self.tolerate, confined=self.confined, limit=self.limit) as place:
