@@ -146,6 +146,9 @@ class EvaluateTest(Evaluated):
         self.assertNotAlmostEqual(result["score"], 1)
 
     def test_the_turnarounds_are_those_of_the_simulator(self):
+        patched = mock.patch.dict(os.environ, PYTHONPATH=str(ROOT / "client" / "python" / "src"))
+        patched.start()
+        self.addCleanup(patched.stop)
         result = self.evaluate(EXAMPLES / "shortest.py")
         for name, row in result["by_workload"].items():
             for index, seed in enumerate(row["seeds"]):
