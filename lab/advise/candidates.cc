@@ -7,6 +7,7 @@
 
 #include "base/ids/job.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 
 namespace millrace::compare {
@@ -15,7 +16,7 @@ namespace {
 // The features of a history that schedulers work on.
 struct Matter {
   bool deadlines = false, queues = false, datacenters = false, places = false, reduces = false, pools = false;
-  bool cores = false;
+  bool cores = false, integral = false;
 };
 
 bool ReadsFromCluster(const sim::SimJob& job) {
@@ -46,6 +47,8 @@ Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& setti
   matter.datacenters = datacenters.size() > 1;
   matter.cores = !SlotsCostNothing(history);
   matter.pools = pools.size() > 1;
+  for (const std::string& pool : pools)
+    matter.integral |= sched::SettingsOfPool(settings, pool).integral != sched::IntegralKind::kNone;
   return matter;
 }
 
@@ -56,6 +59,7 @@ bool Fits(std::string_view policy, const Matter& matter) {
   if (policy.starts_with("joss")) return matter.datacenters && matter.places;
   if (TurnsSlots(policy)) return matter.cores;
   if (policy == "uwfq" || policy == "karma") return matter.pools;  // who share with others
+  if (policy == "integral") return matter.integral;
   if (policy == "dl" || policy.starts_with("lsap")) return matter.places;
   return true;
 }

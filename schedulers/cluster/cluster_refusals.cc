@@ -141,6 +141,7 @@ void ClusterState::RefreshAvoided() {
 }
 
 bool ClusterState::PassTime(Micros now) {
+  now_ = now;
   bool any = EndBlames(now);
   for (; !paused_.empty() && paused_.begin()->first <= now; any = true) EndPause(paused_.begin());
   for (; !refusals_.empty() && std::get<Micros>(*refusals_.begin()) <= now; any = true) {

@@ -229,6 +229,8 @@ class ClusterState {
   [[nodiscard]] std::optional<Micros> NextEnd() const;
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
+  // Returns the time of the event or the round that is under way, else of the last one.
+  [[nodiscard]] Micros now() const { return now_; }
   [[nodiscard]] std::uint32_t live_nodes() const { return live_nodes_; }
   // All ids of nodes are below node_ids(), and all ids of jobs below job_ids().
   [[nodiscard]] std::uint32_t node_ids() const { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -277,7 +279,8 @@ class ClusterState {
   void StopAttempt(const AttemptId& attempt, Micros now);
   // Keeps the task from being pending until the time `until`. Requires: the task is pending.
   void Pause(const TaskId& task, Micros until);
-  // Ends the pauses, refusals and blames whose time has come. Returns false if there were none.
+  // Ends the pauses, refusals and blames whose time has come. Returns false if there were none. The engine calls this
+  // before each event and each round.
   bool PassTime(Micros now);
   // Ends the task's pause, if it is paused, so that it is pending again.
   void Resume(const TaskId& task);
@@ -411,6 +414,7 @@ class ClusterState {
   std::uint32_t live_nodes_ = 0;
   mutable std::uint64_t maps_looked_at_ = 0;
   std::uint64_t submitted_ = 0;
+  Micros now_ = 0;
 };
 
 }  // namespace millrace::sched

@@ -35,6 +35,7 @@
 #include "schedulers/policies/simple/fifo.h"
 #include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
+#include "schedulers/policies/usage/integral.h"
 #include "schedulers/policies/virtual/psbs.h"
 #include "schedulers/policies/virtual/uwfq.h"
 
@@ -125,6 +126,14 @@ std::unique_ptr<Policy> MakeGreedy(Recipe& recipe, const Arguments&... arguments
   return Make<Greedy>(recipe, std::make_unique<Order>(arguments...));
 }
 
+// Returns the policy of an order that is `fair` or derived from it.
+template <class Order>
+std::unique_ptr<Policy> MakePools(Recipe& recipe) {
+  auto order = std::make_unique<Order>(recipe.settings, recipe.admission.CountedReduces());
+  if (recipe.preempt) return Make<FairPreempting>(recipe, std::move(order));
+  return Make<Greedy>(recipe, std::move(order));
+}
+
 constexpr CatalogLine kPolicies[] = {
     {"fifo", kGatesOnly, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) { return MakeGreedy<FifoOrder>(r); }},
@@ -138,10 +147,9 @@ constexpr CatalogLine kPolicies[] = {
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kMlq, r.settings.Of<MlqSettings>()); }},
     {"dl", kGatesOnly, "the closest task of all jobs for each free slot in turn", [](Recipe r) { return Make<Dl>(r); }},
     {"fair", WhyNot(), "pools with weights and minimum shares, slots shared fairly among them",
-     [](Recipe r) {
-       if (r.preempt) return Make<FairPreempting>(r, r.settings, r.admission.CountedReduces());
-       return MakeGreedy<FairOrder>(r, r.settings, r.admission.CountedReduces());
-     }},
+     [](Recipe r) { return MakePools<FairOrder>(r); }},
+    {"integral", WhyNot(), "fair with guarantees over a day: pools gather what they do not use, and get it later",
+     [](Recipe r) { return MakePools<IntegralOrder>(r); }},
     {"edf", kGatesOnly, "earliest deadline first, jobs without a deadline last",
      [](Recipe r) { return MakeGreedy<EdfOrder>(r, r.settings.Of<EdfSettings>()); }},
     {"las", kGatesOnly, "the job that has had the least slot time first, in doubling levels",
@@ -192,6 +200,7 @@ constexpr Section kSections[] = {
     FixedSection<LasSettings>(),          // [las]
     FixedSection<UwfqSettings>(),         // [uwfq]
     FixedSection<KarmaSettings>(),        // [karma]
+    FixedSection<IntegralSettings>(),     // [integral]
     FixedSection<CpSettings>(),           // [cp]
     FixedSection<LsapSettings>(),         // [lsap]
     FixedSection<ExternalSettings>(),     // [external]

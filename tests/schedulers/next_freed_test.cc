@@ -41,6 +41,10 @@ Settings SettingsOfSamples() {
   settings.Named<PoolSettings>()["b"].min_maps = 2;
   settings.Named<PoolSettings>()["c"].max_maps = 5;
   settings.Named<PoolSettings>()["c"].max_running_jobs = 2;
+  settings.Named<PoolSettings>()["a"].integral = IntegralKind::kBurst;
+  settings.Named<PoolSettings>()["a"].flow_maps = 2, settings.Named<PoolSettings>()["a"].burst_maps = 4;
+  settings.Named<PoolSettings>()["b"].integral = IntegralKind::kRelaxed;
+  settings.Named<PoolSettings>()["b"].flow_maps = 3, settings.Named<PoolSettings>()["b"].flow_reduces = 2;
   settings.Named<QueueSettings>()["a"].capacity = 50;
   settings.Named<QueueSettings>()["b"].capacity = 30;
   settings.Named<QueueSettings>()["b"].max_capacity = 60;

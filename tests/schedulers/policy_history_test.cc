@@ -51,11 +51,16 @@ std::vector<HistoryOptions> EveryScheduler() {
       options.settings.Named<PoolSettings>()["pool0"].weight = 3;
       options.settings.Named<PoolSettings>()["pool1"].min_maps = 2;
       options.settings.Named<PoolSettings>()["pool1"].min_reduces = 1;
+      options.settings.Named<PoolSettings>()["pool0"].integral = IntegralKind::kBurst;
+      options.settings.Named<PoolSettings>()["pool0"].flow_maps = 1;
+      options.settings.Named<PoolSettings>()["pool0"].burst_maps = 3;
+      options.settings.Named<PoolSettings>()["pool1"].integral = IntegralKind::kRelaxed;
+      options.settings.Named<PoolSettings>()["pool1"].flow_reduces = 1;
       options.settings.Of<FairSettings>().min_share_timeout = 1 * kSecond;
       options.settings.Of<FairSettings>().fair_share_timeout = 2 * kSecond;
       options.settings.Of<CpSettings>().evaluations = 50;
       all.push_back(options);
-      if (!options.scheduler.starts_with("fair") || !options.scheduler.ends_with("+preempt")) continue;
+      if (!options.scheduler.ends_with("+preempt")) continue;
       options.settings.Of<FairSettings>().preempt_within_pools = true;
       all.push_back(options);
     }

@@ -24,8 +24,16 @@ constexpr const char* kSettings = R"(
 weight = 2
 min_maps = 20
 min_share_timeout = "1s"
+integral = "relaxed"
+flow_maps = 5
+flow_reduces = 2
 [pools.spam]
 max_maps = 30
+integral = "burst"
+flow_maps = 2
+burst_maps = 20
+[integral]
+debt = "10s"
 [pools.logs]
 max_running_jobs_of_user = 2
 [fair]
@@ -106,8 +114,9 @@ std::vector<std::string> Expressions() {
     if (policy.name != "cp" && policy.name != sched::kExternal) expressions.push_back(policy.name);
   }
   for (const char* combined :
-       {"fifo+ccs", "fair+delay", "fair+ccs", "fair+delay+ccs+preempt", "dl+delay", "sjf+delay", "capacity+delay",
-        "edf+delay", "mlq+delay", "lsap+delay", "lsap-uniform+delay", "lsap-fair+delay", "fresh-static+delay"}) {
+       {"fifo+ccs", "integral+delay+ccs+preempt", "fair+delay", "fair+ccs", "fair+delay+ccs+preempt", "dl+delay",
+        "sjf+delay", "capacity+delay", "edf+delay", "mlq+delay", "lsap+delay", "lsap-uniform+delay", "lsap-fair+delay",
+        "fresh-static+delay"}) {
     std::string why;
     if (sched::MakePolicy(combined, {}, &why) != nullptr) expressions.emplace_back(combined);
   }

@@ -7,7 +7,7 @@
 namespace millrace::sched {
 
 std::unique_ptr<JobOrder> FairOrder::Clone(const ClusterState& state) const {
-  auto copy = std::make_unique<FairOrder>(settings_, reduces_);
+  auto copy = New();
   copy->TakeOver(state, *this);
   return copy;
 }
@@ -178,6 +178,7 @@ GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const
     slots.maximum = maxima[kind];
     if (pool == nullptr) continue;
     const SlotKind counted = kind == TaskKind::kMap ? kMapSlot : reduces_;
+    slots.minimum = pool->Minimum(counted);
     slots.running = pool->Running(counted);
     slots.demand = pool->Demand(counted);
     slots.share = pools(counted).Share(pool->member(counted));

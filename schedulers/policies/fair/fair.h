@@ -43,10 +43,15 @@ class FairOrder : public JobOrder {
   explicit FairOrder(const Settings& settings, SlotKind reduces = kReduceSlot)
       : settings_(settings), reduces_(reduces) {}
 
+  // Returns a new order of this class, with the same settings.
+  [[nodiscard]] virtual std::unique_ptr<FairOrder> New() const {
+    return std::make_unique<FairOrder>(settings_, reduces_);
+  }
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override;
   // Takes over the jobs of another order, with their admissions and holds. Slots that the other order owes are not
-  // taken over, since debts are forgotten after a round. Requires: this order is new, and has the same settings.
-  void TakeOver(const ClusterState& state, const FairOrder& other);
+  // taken over, since debts are forgotten after a round. Requires: this order is new, and the other one's New() or one
+  // of its class with the same settings.
+  virtual void TakeOver(const ClusterState& state, const FairOrder& other);
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
@@ -90,8 +95,11 @@ class FairOrder : public JobOrder {
   // Does the same as Offer, but only for the jobs and pools that are owed slots.
   std::optional<JobId> OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const;
 
- private:
+ protected:
+  // Tells the queues of the pool's claims, as far as they have changed.
   void Refresh(FairPool& pool);
+
+ private:
   std::optional<JobId> OfferTo(const ClusterState& state, SlotKind kind, const Take& take,
                                const std::function<bool(const FairPool&)>& which) const;
   [[nodiscard]] PoolJobs& JobsOf(FairPool& pool, SlotKind kind) const;

@@ -139,7 +139,7 @@ std::uint32_t FairPool::Maximum(SlotKind kind) const {
 
 std::uint32_t FairPool::Minimum(SlotKind kind) const {
   if (!kind.map() && kind != reduces_) return 0;
-  return std::min(kind.map() ? settings_.min_maps : settings_.min_reduces, Maximum(kind));
+  return std::min((kind.map() ? settings_.min_maps : settings_.min_reduces) + extra_[kind], Maximum(kind));
 }
 
 FairClaim FairPool::Claim(SlotKind kind) const {

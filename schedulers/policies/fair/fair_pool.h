@@ -116,6 +116,12 @@ class FairPool {
   static constexpr std::uint32_t kNoMaximum = 0xffffffff;
   [[nodiscard]] std::uint32_t Maximum(SlotKind kind) const;
   [[nodiscard]] std::uint32_t Minimum(SlotKind kind) const;
+  // Guarantees the pool so many slots on top of the minimum of its settings.
+  void SetExtra(SlotKind kind, std::uint32_t slots) {
+    changed_[kind] = changed_[kind] || extra_[kind] != slots;
+    extra_[kind] = slots;
+  }
+  [[nodiscard]] std::uint32_t Extra(SlotKind kind) const { return extra_[kind]; }
 
  private:
   struct Member : FairQueue::Member {
@@ -136,6 +142,7 @@ class FairPool {
   PoolSettings settings_;
   SlotKind reduces_;
   Units weight_;
+  PerSlot<std::uint32_t> extra_ = {};
   PoolOrder order_;
   std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs
   std::map<JobId, Job*> jobs_;

@@ -35,8 +35,8 @@ PerSlot<StarvationClocks> ClocksWith(const StarvationClocks::Patience& patience)
 
 }  // namespace
 
-FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission)
-    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, reduces), std::move(admission)),
+FairPreempting::FairPreempting(std::string name, std::unique_ptr<FairOrder> order, Admission admission)
+    : GreedyOver(std::move(name), std::move(order), std::move(admission)),
       pool_clocks_(ClocksWith([this](const Lack& pool) { return Patience(pool); })),
       job_clocks_(ClocksWith([this](const Lack&) { return fair().fair_share_timeout; })) {
   Watch();
@@ -45,7 +45,7 @@ FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotK
 // The order is made again, since pools and clocks point to each other. What starves there starves here; what would be
 // seen to starve at the end of the round has done so since the last one.
 FairPreempting::FairPreempting(const FairPreempting& other, const ClusterState& state)
-    : GreedyOver(other, std::make_unique<FairOrder>(other.order().settings(), other.order().reduces())),
+    : GreedyOver(other, other.order().New()),
       pool_clocks_(ClocksWith([this](const Lack& pool) { return Patience(pool); })),
       job_clocks_(ClocksWith([this](const Lack&) { return fair().fair_share_timeout; })),
       pools_first_(other.pools_first_),

@@ -59,8 +59,8 @@ namespace millrace::sched {
 
 class FairPreempting : public GreedyOver<FairOrder> {
  public:
-  // `reduces`: the kind by which reduces count (FairOrder). Requires: `reduces` is admission.CountedReduces().
-  FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission);
+  // Requires: the kind by which reduces count in the order (FairOrder) is admission.CountedReduces().
+  FairPreempting(std::string name, std::unique_ptr<FairOrder> order, Admission admission);
 
   [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   void OnJobEnded(const ClusterState& state, JobId job) override;

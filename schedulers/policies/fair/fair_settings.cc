@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::pair<std::string_view, PoolOrder> kOrders[] = {
     {"fair", PoolOrder::kFair}, {"fifo", PoolOrder::kFifo}, {"sjf", PoolOrder::kSjf}, {"mlq", PoolOrder::kMlq}};
+constexpr std::pair<std::string_view, IntegralKind> kIntegralKinds[] = {
+    {"none", IntegralKind::kNone}, {"burst", IntegralKind::kBurst}, {"relaxed", IntegralKind::kRelaxed}};
 
 std::optional<Contradiction> CheckPool(const std::string& section, const PoolSettings& pool, const FairSettings& fair) {
   if (pool.max_maps && *pool.max_maps < pool.min_maps) return Contradiction{section, "max_maps", "is below min_maps"};
@@ -15,6 +17,11 @@ std::optional<Contradiction> CheckPool(const std::string& section, const PoolSet
     return Contradiction{section, "max_reduces", "is below min_reduces"};
   if (pool.min_share_timeout && *pool.min_share_timeout > fair.fair_share_timeout)
     return Contradiction{section, "min_share_timeout", "is longer than fair.fair_share_timeout"};
+  if (pool.integral != IntegralKind::kNone && pool.flow_maps == 0 && pool.flow_reduces == 0)
+    return Contradiction{section, "integral", "gathers nothing without flow_maps or flow_reduces"};
+  if (pool.integral == IntegralKind::kBurst && pool.burst_maps == 0 && pool.burst_reduces == 0)
+    return Contradiction{section, "integral",
+                         "is \"burst\" and guarantees nothing without burst_maps or burst_reduces"};
   return std::nullopt;
 }
 
@@ -22,7 +29,7 @@ std::optional<Contradiction> CheckPool(const std::string& section, const PoolSet
 
 void Declare(KeyList& keys, PoolSettings& settings) {
   auto& [weight, min_maps, min_reduces, max_maps, max_reduces, max_running_jobs, max_running_jobs_of_user,
-         min_share_timeout, order] = settings;
+         min_share_timeout, order, integral, flow_maps, flow_reduces, burst_maps, burst_reduces] = settings;
   keys.Real("weight", &weight, kAbove0, "its part of the slots, in relation to the weights of the others");
   keys.Count("min_maps", &min_maps, kUpToAMillion, "map slots that are guaranteed to it");
   keys.Count("min_reduces", &min_reduces, kUpToAMillion, "reduce slots that are guaranteed to it");
@@ -35,6 +42,15 @@ void Declare(KeyList& keys, PoolSettings& settings) {
   keys.Duration("min_share_timeout", &min_share_timeout, kDay,
                 "like fair.min_share_timeout, but for this pool; not set: the same");
   keys.Choice<PoolOrder>("order", &order, kOrders, "how it orders its jobs; not set: fair.order");
+  keys.Choice<IntegralKind>(
+      "integral", &integral, kIntegralKinds,
+      "under integral, what its volume is for: \"burst\" slots at any time, or \"relaxed\", what others leave");
+  keys.Count("flow_maps", &flow_maps, kUpToAMillion, "under integral, the map slots by which its volume grows");
+  keys.Count("flow_reduces", &flow_reduces, kUpToAMillion,
+             "under integral, the reduce slots by which its volume grows");
+  keys.Count("burst_maps", &burst_maps, kUpToAMillion,
+             "under integral, map slots that are guaranteed to it on top of min_maps while it has volume");
+  keys.Count("burst_reduces", &burst_reduces, kUpToAMillion, "the same for reduce slots, on top of min_reduces");
 }
 
 void Declare(KeyList& keys, PoolDefaults& settings) {

@@ -16,7 +16,10 @@ namespace millrace::sched {
 
 enum class PoolOrder : std::uint8_t { kFair, kFifo, kSjf, kMlq };
 
-// A pool of `fair` and a group of `lsap-fair`. max_running_jobs_of_user holds with every policy.
+// What a pool may do with the volume that it has gathered (policies/usage/integral.h).
+enum class IntegralKind : std::uint8_t { kNone, kBurst, kRelaxed };
+
+// A pool of `fair` and of `integral`, and a group of `lsap-fair`. max_running_jobs_of_user holds with every policy.
 struct PoolSettings {
   double weight = 1;  // above 0
   std::uint32_t min_maps = 0, min_reduces = 0;
@@ -25,9 +28,12 @@ struct PoolSettings {
   std::optional<std::uint32_t> max_running_jobs_of_user;  // with every policy (UserJobLimits)
   std::optional<Micros> min_share_timeout;                // absent: that of the scheduler
   std::optional<PoolOrder> order;                         // absent: that of the scheduler
+  IntegralKind integral = IntegralKind::kNone;            // only integral reads this and what follows
+  std::uint32_t flow_maps = 0, flow_reduces = 0;
+  std::uint32_t burst_maps = 0, burst_reduces = 0;
 
   static constexpr std::string_view kSection = "pools";
-  static constexpr std::string_view kOneLine = "A pool of fair, a group of lsap-fair.";
+  static constexpr std::string_view kOneLine = "A pool of fair and of integral, a group of lsap-fair.";
   // Returns the values of [pool_defaults].
   static PoolSettings Inherited(const Settings& settings);
   // Checks all pools and [pool_defaults].

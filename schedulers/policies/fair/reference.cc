@@ -215,7 +215,8 @@ bool FairReference::MayHoldBack(const ClusterState& state, JobId job) const {
 FairClaim FairReference::ClaimOf(const ClusterState& state, SlotKind kind, const std::string& name) const {
   const Pool& pool = pools_.at(name);
   const auto [minimum, maximum] = BoundsOf(kind, name);
-  FairClaim claim{WeightUnits(SettingsOfPool(settings_, name).weight), std::min(minimum, maximum)};
+  FairClaim claim{WeightUnits(SettingsOfPool(settings_, name).weight),
+                  std::min(minimum + ExtraOf(state, kind, name), maximum)};
   for (const JobId id : pool.jobs) {
     const JobState& job = *state.FindJob(id);
     const bool admitted = pool.admitted.contains(id);

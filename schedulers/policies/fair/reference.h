@@ -44,11 +44,19 @@ class FairReference : public JobOrder {
   // share of the pool's share.
   [[nodiscard]] std::set<JobId> JobsBelowShare(const ClusterState& state, SlotKind kind) const;
 
- private:
+ protected:
   struct Pool {
     std::set<JobId> jobs, admitted;
   };
+  // Returns the slots that the pool is guaranteed on top of the minimum of its settings.
+  [[nodiscard]] virtual std::uint32_t ExtraOf(const ClusterState&, SlotKind, const std::string&) const { return 0; }
 
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] SlotKind reduces() const { return reduces_; }
+  // Returns the pools with live jobs.
+  [[nodiscard]] const std::map<std::string, Pool>& pools() const { return pools_; }
+
+ private:
   // Admits as many of the pool's jobs as may run, in the order of priority, then submit order.
   void AdmitNext(const ClusterState& state, const std::string& name);
   [[nodiscard]] PoolOrder OrderOf(const std::string& name) const;

@@ -46,6 +46,8 @@
 #include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/simple/reference.h"
+#include "schedulers/policies/usage/integral.h"
+#include "schedulers/policies/usage/reference.h"
 #include "schedulers/policies/virtual/reference.h"
 #include "schedulers/policies/virtual/uwfq.h"
 
@@ -80,6 +82,10 @@ std::unique_ptr<JobOrder> MakeOrder(std::string_view name, const Settings& setti
   if (name == "las") return std::make_unique<LasReference>(settings.Of<LasSettings>().quantum);
   if (name == "psbs") return std::make_unique<PsbsReference>(reduces);
   if (name == "uwfq") return std::make_unique<UwfqReference>(settings.Of<UwfqSettings>().grace, reduces);
+  if (name == "integral") {
+    const auto& [window, debt] = settings.Of<IntegralSettings>();
+    return std::make_unique<IntegralReference>(settings, window, debt, reduces);
+  }
   if (name == "karma") {
     const KarmaSettings& karma = settings.Of<KarmaSettings>();
     return std::make_unique<KarmaReference>(KarmaReference::Terms{karma.alpha, karma.quantum, karma.forget}, reduces);
@@ -217,6 +223,10 @@ void Measure(const std::string& scheduler, const char* form, Cluster& cluster, s
 void Run(const std::string& scheduler, std::uint32_t nodes, std::uint32_t jobs, double seconds) {
   Settings settings;
   settings.Of<JossSettings>().default_ratio = 1;
+  PoolSettings& pool = settings.Of<PoolDefaults>().pool;  // of which only integral reads what follows
+  pool.integral = IntegralKind::kBurst;
+  pool.flow_maps = nodes / 10, pool.flow_reduces = nodes / 20;
+  pool.burst_maps = nodes / 4, pool.burst_reduces = nodes / 8;
   const bool splits = scheduler.find("+ccs") != std::string::npos;
   for (const bool twin : {false, true}) {
     std::string why;

@@ -101,6 +101,10 @@ TEST(CandidatesTest, OnlyThoseThatHaveSomethingToWorkOn) {
   std::set<std::string> queues = always;
   queues.insert("capacity");
   EXPECT_EQ(of(asleep, sched::ParseSettings("[queues.q]\ncapacity = 100\n", "s").value()), queues);
+  std::set<std::string> gathers = always;
+  gathers.insert("integral");
+  const std::string relaxed = "[pool_defaults]\nintegral = \"relaxed\"\nflow_maps = 1\n";
+  EXPECT_EQ(of(asleep, sched::ParseSettings(relaxed, "s").value()), gathers);
   std::set<std::string> deadlines = always;
   deadlines.insert({"edf", "cp"});
   EXPECT_EQ(of(asleep + "deadline = 5\n"), deadlines);

@@ -24,6 +24,7 @@
 #include "schedulers/policies/simple/fifo.h"
 #include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
+#include "schedulers/policies/usage/integral.h"
 #include "schedulers/policies/virtual/psbs.h"
 #include "schedulers/policies/virtual/uwfq.h"
 #include "tests/schedulers/history.h"
@@ -55,6 +56,7 @@ const Setup kSetups[] = {
     {"karma",
      [](const Settings& s, SlotKind reduces) { return std::make_unique<KarmaOrder>(s.Of<KarmaSettings>(), reduces); }},
     {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, reduces); }},
+    {"integral", [](const Settings& s, SlotKind reduces) { return std::make_unique<IntegralOrder>(s, reduces); }},
     {"round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(); }, false},
     {"limited_round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(2); }, false},
 };
@@ -68,6 +70,9 @@ Settings TestSettings() {
   settings.Named<PoolSettings>()["pool1"].weight = 2;
   settings.Named<PoolSettings>()["pool1"].max_maps = 3;
   settings.Named<PoolSettings>()["pool1"].max_reduces = 2;
+  auto& gathers = settings.Of<PoolDefaults>().pool;
+  gathers.integral = IntegralKind::kBurst;
+  gathers.flow_maps = gathers.flow_reduces = 1, gathers.burst_maps = gathers.burst_reduces = 2;
   settings.Of<MlqSettings>().small_job_maps = 3;
   settings.Of<DelaySettings>().rack_wait = 2;
   settings.Of<DelaySettings>().datacenter_wait = 1 * kSecond;

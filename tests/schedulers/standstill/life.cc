@@ -18,6 +18,7 @@
 #include "schedulers/policies/simple/edf.h"
 #include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
+#include "schedulers/policies/usage/integral.h"
 #include "schedulers/policies/virtual/uwfq.h"
 #include "tests/schedulers/every_scheduler.h"
 
@@ -152,6 +153,7 @@ Settings Life::RandomSettings() {
   settings.Of<LasSettings>().quantum = Micros{Below(3)} * 20 * kSecond;
   settings.Of<UwfqSettings>().grace = Micros{Below(3)} * 10 * kSecond;
   settings.Of<KarmaSettings>() = {Below(5) / 4.0, Micros{1 + Below(30)} * kSecond, Micros{Below(300)} * kSecond};
+  settings.Of<IntegralSettings>() = {Micros{Below(60)} * kSecond, Micros{Below(60)} * kSecond};
   settings.Of<SpeculationSettings>().enabled = OneIn(4);
   settings.Of<SpeculationSettings>().min_runtime = kSecond;
   if (OneIn(2)) settings.Of<EvictionSettings>().gives_way = GivesWay::kLeastProgress;
@@ -170,6 +172,9 @@ Settings Life::RandomSettings() {
     if (OneIn(3)) pool.max_reduces = std::max(1U, pool.min_reduces + Below(2));
     if (OneIn(2)) pool.max_running_jobs = 1 + Below(2);
     if (OneIn(2)) pool.max_running_jobs_of_user = 1 + Below(2);
+    pool.integral = static_cast<IntegralKind>(Below(3));
+    pool.flow_maps = Below(4), pool.flow_reduces = Below(3);
+    pool.burst_maps = Below(6), pool.burst_reduces = Below(4);
   }
   if (OneIn(2)) {
     settings.Named<QueueSettings>()["p0"] = {10.0 + Below(60), 70.0 + Below(31), OneIn(2) ? 100.0 : 25.0, OneIn(2)};
