@@ -18,6 +18,11 @@ void Declare(KeyList& keys, IntegralSettings& settings) {
   keys.Duration("debt", &debt, 30 * kDay, "a pool that has used more than it had owes at most its flow for this time");
 }
 
+std::optional<Contradiction> IntegralSettings::Check(const Settings& settings) {
+  if (settings.Of<IntegralSettings>().window > 0) return std::nullopt;
+  return Contradiction{"integral", "window", "is 0, with which no pool gathers anything"};
+}
+
 PerKind<IntegralOrder::Terms> IntegralOrder::TermsOf(const PoolSettings& pool) {
   return {{Terms{pool.min_maps, pool.flow_maps, pool.burst_maps},
            Terms{pool.min_reduces, pool.flow_reduces, pool.burst_reduces}}};
@@ -150,6 +155,7 @@ PerSlot<bool> IntegralOrder::BeginRound(const ClusterState& state, Micros now) {
 }
 
 std::optional<Micros> IntegralOrder::NextWake(const ClusterState&) const {
+  if (settings().Of<IntegralSettings>().window == 0) return std::nullopt;  // no volume is ever above 0
   std::optional<Micros> wake;
   for (const auto& [name, account] : accounts_) {
     if (account.live == nullptr) continue;

@@ -40,16 +40,18 @@
 
 #include "schedulers/policies/fair/fair.h"
 #include "schedulers/settings/key_list.h"
+#include "schedulers/settings/section.h"
 
 namespace millrace::sched {
 
 // IntegralSettings: the settings of `integral` besides those of its pools (PoolSettings).
 struct IntegralSettings {
-  Micros window = kDay;
+  Micros window = kDay;  // above 0
   Micros debt = kHour;
 
   static constexpr std::string_view kSection = "integral";
   static constexpr std::string_view kOneLine = "The scheduler integral; what a pool gathers is in [pools.NAME].";
+  static std::optional<Contradiction> Check(const Settings& settings);
 };
 
 void Declare(KeyList& keys, IntegralSettings& settings);

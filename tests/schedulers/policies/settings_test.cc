@@ -142,7 +142,7 @@ TEST(SettingsFile, AFileIsReadAndAMissingOneIsNamed) {
 std::string OtherValue(const SettingKey& key) {
   const std::optional<std::string> before = key.field.get();
   for (const char* text : {"true", "7", "0.5", "1.5", "10", "0", "sjf", "auto", "johnson", "paper", "7s", "30000000",
-                           "least-progress", "assignment"}) {
+                           "least-progress", "assignment", "relaxed"}) {
     if (key.field.set(text).ok() && key.field.get() != before) return text;
   }
   return "";

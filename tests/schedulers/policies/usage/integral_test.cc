@@ -19,6 +19,7 @@
 #include "schedulers/policies/settings_file.h"
 #include "schedulers/policies/usage/reference.h"
 #include "tests/schedulers/history.h"
+#include "tests/schedulers/policies/usage/play_to_both.h"
 #include "tests/schedulers/same_decisions.h"
 #include "tests/schedulers/script.h"
 
@@ -39,7 +40,7 @@ PoolSettings Relaxed(std::uint32_t flow) {
   return pool;
 }
 
-std::unique_ptr<Policy> Make(const std::string& name, const Settings& settings) {
+std::unique_ptr<Policy> MakeIntegral(const std::string& name, const Settings& settings) {
   std::string why;
   auto policy = MakePolicy(name, settings, &why);
   EXPECT_NE(policy, nullptr) << why;
@@ -62,7 +63,7 @@ Micros VolumeOf(const Engine& engine, const std::string& pool, Micros now) {
 TEST(IntegralTest, ABurstPoolHasItsSlotsUntilItsVolumeHasRunOut) {
   Settings settings;
   settings.Named<PoolSettings>()["ads"] = Burst(0, 1, 3);
-  Engine engine({}, Make("integral", settings));
+  Engine engine({}, MakeIntegral("integral", settings));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=4
     100 JobSubmitted job=job1 user=ads maps=1:;1:;1:;1:;1:;1:;1:;1:
@@ -94,7 +95,7 @@ TEST(IntegralTest, AVolumeHasAnEndOnBothSides) {
   Settings settings;
   settings.Named<PoolSettings>()["ads"] = Burst(1, 2, 3);
   settings.Of<IntegralSettings>() = {100, 10};
-  Engine engine({}, Make("integral", settings));
+  Engine engine({}, MakeIntegral("integral", settings));
   EXPECT_PLAYS(&engine, R"(
     1000 NodeJoined node=n1 maps=9
   )");
@@ -137,7 +138,7 @@ TEST(IntegralTest, RelaxedPoolsShareWhatStrongAndBurstGuaranteesLeave) {
   pools["burst"] = Burst(0, 1, 4);
   pools["x"] = Relaxed(2);
   pools["y"] = Relaxed(1);
-  Engine engine({}, Make("integral", settings));
+  Engine engine({}, MakeIntegral("integral", settings));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=10
     100 JobSubmitted job=job1 user=prod maps=1:
@@ -173,7 +174,7 @@ TEST(IntegralTest, BurstsThatDoNotFitAreCutInProportion) {
   pools["prod"].min_maps = 1;
   pools["x"] = Burst(0, 1, 6);
   pools["y"] = Burst(0, 1, 3);
-  Engine engine({}, Make("integral", settings));
+  Engine engine({}, MakeIntegral("integral", settings));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=6
     100 JobSubmitted job=job1 user=prod maps=1:;1:;1:
@@ -196,7 +197,7 @@ TEST(IntegralTest, PreemptionTakesBackWhatIsGuaranteed) {
   Settings settings;
   settings.Named<PoolSettings>()["ads"] = Burst(0, 4, 3);
   settings.Of<FairSettings>().min_share_timeout = kSecond;
-  Engine engine({}, Make("integral+preempt", settings));
+  Engine engine({}, MakeIntegral("integral+preempt", settings));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=4
     0 JobSubmitted job=job1 user=bob maps=1:;1:;1:;1:
@@ -222,7 +223,7 @@ TEST(IntegralTest, PreemptionTakesBackWhatIsGuaranteed) {
 TEST(IntegralTest, TakesOverARunningClusterWithoutVolumes) {
   Settings settings;
   settings.Named<PoolSettings>()["ads"] = Burst(1, 1, 3);
-  Engine engine({}, Make("fifo", settings));
+  Engine engine({}, MakeIntegral("fifo", settings));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=4
     0 JobSubmitted job=job1 user=ads maps=1:;1:;1:;1:;1:;1:
@@ -234,7 +235,7 @@ TEST(IntegralTest, TakesOverARunningClusterWithoutVolumes) {
     -> launch job1.m.3.0 n1 off
     1000 decide
   )");
-  engine.SetPolicy(Make("integral", settings));
+  engine.SetPolicy(MakeIntegral("integral", settings));
   EXPECT_EQ(VolumeOf(engine, "ads", 1000), 0);
   EXPECT_EQ(VolumeOf(engine, "ads", 1010), -20);
   EXPECT_PLAYS(&engine, R"(
@@ -253,7 +254,7 @@ TEST(IntegralTest, TakesOverARunningClusterWithoutVolumes) {
 TEST(IntegralTest, AsksToBeCalledWhenAVolumeIsThere) {
   Settings settings;
   settings.Named<PoolSettings>()["ads"] = Burst(0, 2, 4);
-  Engine engine({}, Make("integral", settings));
+  Engine engine({}, MakeIntegral("integral", settings));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=3
     0 JobSubmitted job=job1 user=ads maps=1:;1:;1:;1:
@@ -285,9 +286,26 @@ TEST(IntegralTest, APoolThatGathersNothingOrGuaranteesNothingIsRefused) {
             "f:2: pools.ads.integral: is \"burst\" and guarantees nothing without burst_maps or burst_reduces");
   EXPECT_EQ(problem("integral = \"burst\"\nflow_maps = 1\nburst_maps = 3\n"), "");
   EXPECT_EQ(problem("integral = \"relaxed\"\nflow_reduces = 1\n"), "");
+  EXPECT_EQ(problem("weight = 1\n[integral]\nwindow = \"0s\"\n"),
+            "f:4: integral.window: is 0, with which no pool gathers anything");
 }
 
-Settings RandomSettings(unsigned seed) {
+// A volume that can never be above 0 is not waited for.
+TEST(IntegralTest, AsksForNoCallInVain) {
+  Settings settings;
+  settings.Named<PoolSettings>()["ads"] = Burst(0, 2, 4);
+  settings.Of<IntegralSettings>() = {0, 10};
+  Engine engine({}, MakeIntegral("integral", settings));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 JobSubmitted job=job1 user=ads maps=1:;1:
+    0 decide
+    -> launch job1.m.0.0 n1 off
+  )");
+  EXPECT_EQ(engine.NextWake(), std::nullopt);
+}
+
+Settings SettingsWithFlows(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
   const auto pool = [&] {
@@ -321,7 +339,7 @@ TEST(IntegralTwins, DecideTheSame) {
     HistoryOptions options;
     const bool ccs = seed % 2 == 1;
     options.scheduler = ccs ? "integral+ccs" : "integral";
-    options.settings = RandomSettings(seed);
+    options.settings = SettingsWithFlows(seed);
     options.conserving = false;
     options.gives_all_permits = false;
     History history(seed, options);
@@ -339,55 +357,24 @@ TEST(IntegralTwins, DecideTheSame) {
   }
 }
 
-// The volumes themselves, at each step, and a clone that was made anywhere on the way.
+// The volumes themselves, at each step, and of a clone that was made anywhere on the way, with what it guarantees.
 TEST(IntegralTwins, HaveTheSameVolumes) {
   for (unsigned seed = std::random_device()(), round = 0; round < 100; ++round, ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Settings settings = RandomSettings(seed);
+    const Settings settings = SettingsWithFlows(seed);
     const auto& [window, debt] = settings.Of<IntegralSettings>();
-    const IntegralOrder* order = nullptr;
-    auto twin = std::make_unique<IntegralReference>(settings, window, debt);
-    // Tells both orders of everything, and follows the first.
-    class Both : public IntegralOrder {
-     public:
-      Both(const Settings& all, IntegralReference& other) : IntegralOrder(all), twin_(other) {}
-      void OnJobSubmitted(const ClusterState& state, JobId job) override {
-        IntegralOrder::OnJobSubmitted(state, job), twin_.OnJobSubmitted(state, job);
-      }
-      void OnJobEnded(const ClusterState& state, JobId job) override {
-        IntegralOrder::OnJobEnded(state, job), twin_.OnJobEnded(state, job);
-      }
-      void OnJobChanged(const ClusterState& state, JobId job) override {
-        IntegralOrder::OnJobChanged(state, job), twin_.OnJobChanged(state, job);
-      }
-      void OnNodesChanged(const ClusterState& state) override {
-        IntegralOrder::OnNodesChanged(state), twin_.OnNodesChanged(state);
-      }
-
-     private:
-      IntegralReference& twin_;
-    };
-    HistoryOptions options;
-    options.conserving = false;
-    options.gives_all_permits = false;
-    options.make = [&] {
-      auto made = std::make_unique<Both>(settings, *twin);
-      order = made.get();
-      return std::make_unique<Greedy>("integral", std::move(made), Admission());
-    };
-    History history(seed, options);
-    for (int step = 0; step < 300 && !HasFailure(); ++step) {
-      history.Step();
-      const ClusterState& state = history.engine().state();
-      const auto clone = order->Clone(state);
+    IntegralReference twin(settings, window, debt);
+    PlayToBoth<IntegralOrder>(seed, settings, &twin, [&](const IntegralOrder& order, const ClusterState& state) {
+      const auto clone = order.Clone(state);
+      ExpectSameGroups(order.View(state, state.now()), clone->View(state, state.now()));
       for (const char* pool : {"pool0", "pool1", "pool2"}) {
         for (const TaskKind kind : kTaskKinds) {
-          const auto volume = order->Volume(pool, kind, state.now());
-          EXPECT_EQ(volume.value_or(0), twin->Volume(state, pool, kind)) << pool;
+          const auto volume = order.Volume(pool, kind, state.now());
+          EXPECT_EQ(volume.value_or(0), twin.Volume(state, pool, kind)) << pool;
           EXPECT_EQ(static_cast<const IntegralOrder&>(*clone).Volume(pool, kind, state.now()), volume) << pool;
         }
       }
-    }
+    });
     ASSERT_FALSE(HasFailure());
   }
 }
