@@ -86,7 +86,7 @@ std::vector<std::string> CandidatesFor(const sim::SimulationFile& history, const
   if (matter.places) names.insert(names.end(), {"fifo+delay", "fair+delay"});
   if (matter.reduces) names.emplace_back("fair+ccs");
   if (matter.places && matter.reduces) names.emplace_back("fair+delay+ccs");
-  if (matter.pools) names.emplace_back("fair+preempt");
+  if (matter.pools) names.insert(names.end(), {"fair+memory", "fair+preempt"});
   return names;
 }
 

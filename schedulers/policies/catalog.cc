@@ -36,31 +36,40 @@
 #include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/usage/integral.h"
+#include "schedulers/policies/usage/memory.h"
 #include "schedulers/policies/virtual/psbs.h"
 #include "schedulers/policies/virtual/uwfq.h"
 
 namespace millrace::sched {
 namespace {
 
-enum Part : unsigned { kDelay = 1, kCcs = 2, kPreempt = 4 };
-constexpr std::pair<std::string_view, Part> kParts[] = {{"delay", kDelay}, {"ccs", kCcs}, {"preempt", kPreempt}};
+enum Part : unsigned { kDelay = 1, kCcs = 2, kPreempt = 4, kMemory = 8 };
+constexpr std::pair<std::string_view, Part> kParts[] = {
+    {"memory", kMemory}, {"delay", kDelay}, {"ccs", kCcs}, {"preempt", kPreempt}};
 
 // It holds what a policy is made of; `name` is the whole expression.
 struct Recipe {
   std::string name;
   Settings settings;
   Admission admission;
-  bool preempt = false;
+  bool preempt = false, memory = false;
   std::string* why = nullptr;  // gets the reason if the policy cannot be made of these settings
 };
 
 std::unique_ptr<Policy> MakeExternal(Recipe recipe);
 
+// Memory (schedulers/policies/usage/memory.h) changes the weights of the pools of `fair`.
+constexpr std::string_view kNoPools =
+    "it weighs the pools of fair by what they have used, and the policy shares nothing among such pools; use "
+    "fair+memory";
+
 // For each part, why it does not go with the policy and what to use for it; empty if it goes with it.
 struct WhyNot {
-  std::string_view delay, ccs, preempt;
+  std::string_view delay, ccs, preempt, memory = kNoPools;
 
-  [[nodiscard]] std::string_view Of(Part part) const { return part == kDelay ? delay : part == kCcs ? ccs : preempt; }
+  [[nodiscard]] std::string_view Of(Part part) const {
+    return part == kDelay ? delay : part == kCcs ? ccs : part == kPreempt ? preempt : memory;
+  }
 };
 
 // Preemption (schedulers/policies/fair/fair_preempting.h) gives a pool what `fair` says is its share.
@@ -77,11 +86,16 @@ constexpr WhyNot kKarma = {
     .ccs = {},
     .preempt =
         "a pool that is granted more slots gets them as tasks end, and has credits for what it lent until then; "
-        "use fair+preempt"};
+        "use fair+preempt",
+    .memory = "the credits of a pool are its memory; use fair+memory"};
+constexpr WhyNot kFair = {.delay = {}, .ccs = {}, .preempt = {}, .memory = {}};
+constexpr WhyNot kIntegral = {
+    .delay = {}, .ccs = {}, .preempt = {}, .memory = "the volume of a pool is its memory; use fair+memory"};
 constexpr WhyNot kLsapFair = {
     .delay = {},
     .ccs = {},
-    .preempt = "a group's share is a cost there, beside the cost of distance, and no guarantee; use fair+preempt"};
+    .preempt = "a group's share is a cost there, beside the cost of distance, and no guarantee; use fair+preempt",
+    .memory = "a group's weight sets a cost there, beside the cost of distance; use fair+memory"};
 constexpr WhyNot kProgram = {
     .delay = {},
     .ccs = {},
@@ -93,7 +107,8 @@ constexpr WhyNot kFreshStatic = {
     .ccs = kFreshReduces,
     .preempt =
         "a job may be below its share because of the split or of k, which no other job's slots would mend; use "
-        "fair+preempt"};
+        "fair+preempt",
+    .memory = "FRESH decides how the slots are split by the jobs that run, not by the pools; use fair+memory"};
 constexpr WhyNot kFreshDynamic = {
     .delay =
         "a free slot has no type, so a job that waits for its data would keep it from reduces, too; use "
@@ -134,6 +149,14 @@ std::unique_ptr<Policy> MakePools(Recipe& recipe) {
   return Make<Greedy>(recipe, std::move(order));
 }
 
+std::unique_ptr<Policy> MakeMemory(Recipe& recipe) {
+  if (const auto wrong = MemorySettings::Check(recipe.settings)) {
+    *recipe.why = wrong->section + "." + wrong->key + ": " + wrong->why;
+    return nullptr;
+  }
+  return MakePools<MemoryOrder>(recipe);
+}
+
 constexpr CatalogLine kPolicies[] = {
     {"fifo", kGatesOnly, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) { return MakeGreedy<FifoOrder>(r); }},
@@ -146,9 +169,9 @@ constexpr CatalogLine kPolicies[] = {
     {"mlq", kGatesOnly, "a queue of small and one of large jobs share the slots by weight; each is FIFO",
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kMlq, r.settings.Of<MlqSettings>()); }},
     {"dl", kGatesOnly, "the closest task of all jobs for each free slot in turn", [](Recipe r) { return Make<Dl>(r); }},
-    {"fair", WhyNot(), "pools with weights and minimum shares, slots shared fairly among them",
-     [](Recipe r) { return MakePools<FairOrder>(r); }},
-    {"integral", WhyNot(), "fair with guarantees over a day: pools gather what they do not use, and get it later",
+    {"fair", kFair, "pools with weights and minimum shares, slots shared fairly among them",
+     [](Recipe r) { return r.memory ? MakeMemory(r) : MakePools<FairOrder>(r); }},
+    {"integral", kIntegral, "fair with guarantees over a day: pools gather what they do not use, and get it later",
      [](Recipe r) { return MakePools<IntegralOrder>(r); }},
     {"edf", kGatesOnly, "earliest deadline first, jobs without a deadline last",
      [](Recipe r) { return MakeGreedy<EdfOrder>(r, r.settings.Of<EdfSettings>()); }},
@@ -201,6 +224,7 @@ constexpr Section kSections[] = {
     FixedSection<UwfqSettings>(),         // [uwfq]
     FixedSection<KarmaSettings>(),        // [karma]
     FixedSection<IntegralSettings>(),     // [integral]
+    FixedSection<MemorySettings>(),       // [memory]
     FixedSection<CpSettings>(),           // [cp]
     FixedSection<LsapSettings>(),         // [lsap]
     FixedSection<ExternalSettings>(),     // [external]
@@ -253,7 +277,7 @@ std::optional<unsigned> ParseParts(const CatalogLine& entry, std::string_view te
 std::unique_ptr<JobOrder> OrderOf(const CatalogLine& entry, const Recipe& recipe) {
   std::string why;
   if (entry.make == MakeExternal || !ParseParts(entry, recipe.name.substr(kExternal.size()), &why)) return nullptr;
-  Recipe other{std::string(entry.name), recipe.settings, Admission(recipe.admission), false, recipe.why};
+  Recipe other{std::string(entry.name), recipe.settings, Admission(recipe.admission), false, false, recipe.why};
   std::unique_ptr<Policy> policy = entry.make(std::move(other));
   return policy == nullptr ? nullptr : Greedy::TakeOrder(std::move(policy));
 }
@@ -309,7 +333,8 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   }
   const auto parts = ParseParts(*entry, expression.substr(name.size()), why);
   if (!parts) return nullptr;
-  Recipe recipe{std::string(name), settings, MakeAdmission(settings, *parts), (*parts & kPreempt) != 0, why};
+  Recipe recipe{std::string(name),       settings, MakeAdmission(settings, *parts), (*parts & kPreempt) != 0,
+                (*parts & kMemory) != 0, why};
   for (const auto& [word, part] : kParts) {
     if ((*parts & part) != 0) (recipe.name += '+') += word;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue: every policy by its name, the parts that may be added to it (`fair+delay+ccs+preempt`), and the
+// The catalogue: every policy by its name, the parts that may be added to it (`fair+memory+delay+ccs+preempt`), and the
 // settings of all policies. Each policy and each section of settings has one line in catalog.cc.
 #pragma once
 
@@ -25,7 +25,7 @@ struct PolicyInfo {
   };
   std::string name;
   std::string one_line;
-  std::vector<std::string> parts;    // parts that may be added: "delay", "ccs", "preempt"
+  std::vector<std::string> parts;    // parts that may be added: "memory", "delay", "ccs", "preempt"
   std::vector<RefusedPart> refused;  // the other parts
 };
 
@@ -38,8 +38,8 @@ struct PolicyInfo {
 // Returns the policy of an expression: a name and parts, each once, in any order (`fair+ccs+delay`). Returns null if
 // there is no such policy or part, or if they make no sense together; *why then lists the policies or parts in one
 // line, or explains why they do not go together and names an alternative. The policy's name() is the expression with
-// the parts in the order delay, ccs, preempt. With SpeculationSettings on, the policy also duplicates slow tasks;
-// EvictionSettings choose the job that gives way.
+// the parts in the order memory, delay, ccs, preempt. With SpeculationSettings on, the policy also duplicates slow
+// tasks; EvictionSettings choose the job that gives way.
 [[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings,
                                                  std::string* why);
 

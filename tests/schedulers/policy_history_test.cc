@@ -17,6 +17,7 @@
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/usage/memory.h"
 #include "tests/schedulers/dump.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/round_robin.h"
@@ -56,6 +57,7 @@ std::vector<HistoryOptions> EveryScheduler() {
       options.settings.Named<PoolSettings>()["pool0"].burst_maps = 3;
       options.settings.Named<PoolSettings>()["pool1"].integral = IntegralKind::kRelaxed;
       options.settings.Named<PoolSettings>()["pool1"].flow_reduces = 1;
+      options.settings.Of<MemorySettings>() = {5 * kSecond, 1, kSecond};
       options.settings.Of<FairSettings>().min_share_timeout = 1 * kSecond;
       options.settings.Of<FairSettings>().fair_share_timeout = 2 * kSecond;
       options.settings.Of<CpSettings>().evaluations = 50;

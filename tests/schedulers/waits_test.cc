@@ -317,8 +317,8 @@ INSTANTIATE_TEST_SUITE_P(Schedulers, WaitsOf,
                                          "uwfq", "karma", "integral", "lsap", "lsap-uniform", "lsap-fair",
                                          "fresh-static", "fresh-dynamic", "joss-t", "joss-j", "fifo+delay+ccs",
                                          "fair+delay+ccs+preempt", "capacity+ccs", "edf+ccs", "las+ccs", "psbs+ccs",
-                                         "uwfq+delay+ccs", "karma+ccs", "integral+ccs", "dl+delay", "lsap+delay",
-                                         "cp+ccs", WaitingUnder("fair+preempt", true),
+                                         "uwfq+delay+ccs", "karma+ccs", "integral+ccs", "fair+memory+ccs", "dl+delay",
+                                         "lsap+delay", "cp+ccs", WaitingUnder("fair+preempt", true),
                                          WaitingUnder("fair+delay+ccs+preempt", true)),
                          [](const auto& of) {
                            std::string name = of.param.scheduler;

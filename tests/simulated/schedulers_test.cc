@@ -34,6 +34,9 @@ flow_maps = 2
 burst_maps = 20
 [integral]
 debt = "10s"
+[memory]
+half_life = "30s"
+sample = "1s"
 [pools.logs]
 max_running_jobs_of_user = 2
 [fair]
@@ -114,9 +117,9 @@ std::vector<std::string> Expressions() {
     if (policy.name != "cp" && policy.name != sched::kExternal) expressions.push_back(policy.name);
   }
   for (const char* combined :
-       {"fifo+ccs", "integral+delay+ccs+preempt", "fair+delay", "fair+ccs", "fair+delay+ccs+preempt", "dl+delay",
-        "sjf+delay", "capacity+delay", "edf+delay", "mlq+delay", "lsap+delay", "lsap-uniform+delay", "lsap-fair+delay",
-        "fresh-static+delay"}) {
+       {"fifo+ccs", "integral+delay+ccs+preempt", "fair+memory", "fair+memory+delay+ccs+preempt", "fair+delay",
+        "fair+ccs", "fair+delay+ccs+preempt", "dl+delay", "sjf+delay", "capacity+delay", "edf+delay", "mlq+delay",
+        "lsap+delay", "lsap-uniform+delay", "lsap-fair+delay", "fresh-static+delay"}) {
     std::string why;
     if (sched::MakePolicy(combined, {}, &why) != nullptr) expressions.emplace_back(combined);
   }

@@ -10,7 +10,7 @@ FairPool::FairPool(std::string name, const Settings& settings, SlotKind reduces,
     : name_(std::move(name)),
       settings_(SettingsOfPool(settings, name_)),
       reduces_(reduces),
-      weight_(WeightUnits(settings_.weight)),
+      weights_{{WeightUnits(settings_.weight), WeightUnits(settings_.weight), WeightUnits(settings_.weight)}},
       order_(settings_.order.value_or(settings.Of<FairSettings>().order)),
       in_order_(MakePoolJobs(order_, settings.Of<MlqSettings>(), clocks)),
       members_{{Member(this), Member(this), Member(this)}} {}
@@ -144,7 +144,7 @@ std::uint32_t FairPool::Minimum(SlotKind kind) const {
 
 FairClaim FairPool::Claim(SlotKind kind) const {
   const Counts& total = total_[kind];
-  return {weight_, Minimum(kind), std::min(total.demand, Maximum(kind)), total.running,
+  return {weights_[kind], Minimum(kind), std::min(total.demand, Maximum(kind)), total.running,
           total.runnable > 0 && HasRoom(kind)};
 }
 

@@ -122,6 +122,12 @@ class FairPool {
     extra_[kind] = slots;
   }
   [[nodiscard]] std::uint32_t Extra(SlotKind kind) const { return extra_[kind]; }
+  // Gives the pool another weight than that of its settings. Requires: weight > 0.
+  void SetWeight(SlotKind kind, Units weight) {
+    changed_[kind] = changed_[kind] || weights_[kind] != weight;
+    weights_[kind] = weight;
+  }
+  [[nodiscard]] Units Weight(SlotKind kind) const { return weights_[kind]; }
 
  private:
   struct Member : FairQueue::Member {
@@ -141,7 +147,7 @@ class FairPool {
   std::string name_;
   PoolSettings settings_;
   SlotKind reduces_;
-  Units weight_;
+  PerSlot<Units> weights_;
   PerSlot<std::uint32_t> extra_ = {};
   PoolOrder order_;
   std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs

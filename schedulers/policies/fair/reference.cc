@@ -212,11 +212,14 @@ bool FairReference::MayHoldBack(const ClusterState& state, JobId job) const {
   return BoundsOf(kComputePermit, state.FindJob(job)->spec.PoolName()).maximum != kNoLimit;
 }
 
+Units FairReference::WeightOf(SlotKind, const std::string& pool) const {
+  return WeightUnits(SettingsOfPool(settings_, pool).weight);
+}
+
 FairClaim FairReference::ClaimOf(const ClusterState& state, SlotKind kind, const std::string& name) const {
   const Pool& pool = pools_.at(name);
   const auto [minimum, maximum] = BoundsOf(kind, name);
-  FairClaim claim{WeightUnits(SettingsOfPool(settings_, name).weight),
-                  std::min(minimum + ExtraOf(state, kind, name), maximum)};
+  FairClaim claim{WeightOf(kind, name), std::min(minimum + ExtraOf(state, kind, name), maximum)};
   for (const JobId id : pool.jobs) {
     const JobState& job = *state.FindJob(id);
     const bool admitted = pool.admitted.contains(id);

@@ -50,6 +50,7 @@ class FairReference : public JobOrder {
   };
   // Returns the slots that the pool is guaranteed on top of the minimum of its settings.
   [[nodiscard]] virtual std::uint32_t ExtraOf(const ClusterState&, SlotKind, const std::string&) const { return 0; }
+  [[nodiscard]] virtual Units WeightOf(SlotKind kind, const std::string& pool) const;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] SlotKind reduces() const { return reduces_; }

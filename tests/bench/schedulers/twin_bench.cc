@@ -47,6 +47,7 @@
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/simple/reference.h"
 #include "schedulers/policies/usage/integral.h"
+#include "schedulers/policies/usage/memory.h"
 #include "schedulers/policies/usage/reference.h"
 #include "schedulers/policies/virtual/reference.h"
 #include "schedulers/policies/virtual/uwfq.h"
@@ -82,6 +83,10 @@ std::unique_ptr<JobOrder> MakeOrder(std::string_view name, const Settings& setti
   if (name == "las") return std::make_unique<LasReference>(settings.Of<LasSettings>().quantum);
   if (name == "psbs") return std::make_unique<PsbsReference>(reduces);
   if (name == "uwfq") return std::make_unique<UwfqReference>(settings.Of<UwfqSettings>().grace, reduces);
+  if (name == "fair+memory") {
+    const auto& [half_life, k, sample] = settings.Of<MemorySettings>();
+    return std::make_unique<MemoryReference>(settings, MemoryReference::Terms{half_life, sample, k}, reduces);
+  }
   if (name == "integral") {
     const auto& [window, debt] = settings.Of<IntegralSettings>();
     return std::make_unique<IntegralReference>(settings, window, debt, reduces);
@@ -106,7 +111,8 @@ std::unique_ptr<Policy> MakeTwin(std::string_view scheduler, const Settings& set
   if (name == "dl" && locality == nullptr) return std::make_unique<DlReference>(Admission(nullptr, std::move(copy)));
   if (name == "joss-t") return std::make_unique<JossTwin>(Joss::Assigner::kTask, settings.Of<JossSettings>());
   if (name == "joss-j") return std::make_unique<JossTwin>(Joss::Assigner::kJob, settings.Of<JossSettings>());
-  auto order = MakeOrder(name, settings, copy == nullptr ? kReduceSlot : kComputePermit);
+  auto order =
+      MakeOrder(has("+memory") ? "fair+memory" : name, settings, copy == nullptr ? kReduceSlot : kComputePermit);
   if (order == nullptr) return nullptr;
   return std::make_unique<GreedyReference>(std::move(order), Admission(std::move(locality), std::move(copy)));
 }

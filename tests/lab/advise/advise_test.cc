@@ -111,8 +111,8 @@ TEST(CandidatesTest, OnlyThoseThatHaveSomethingToWorkOn) {
   const auto all =
       of("[cluster]\nnodes = 4\nracks = 2\ndatacenters = 2\n[[jobs]]\nmaps = 2\nmap_time = 1\nreduces = 1\n"
          "reduce_time = 1\nuser = [\"a\", \"b\"]\ncount = 2\n");
-  for (const std::string name :
-       {"joss-t", "joss-j", "dl", "lsap", "uwfq", "karma", "fair+delay", "fair+ccs", "fair+delay+ccs", "fair+preempt"})
+  for (const std::string name : {"joss-t", "joss-j", "dl", "lsap", "uwfq", "karma", "fair+delay", "fair+ccs",
+                                 "fair+delay+ccs", "fair+memory", "fair+preempt"})
     EXPECT_TRUE(all.contains(name)) << name;
   EXPECT_FALSE(all.contains("edf"));
 }

@@ -2,6 +2,7 @@
 // Greedy asks few jobs for few slots; what it decides must be what asking everybody for everything decides.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <random>
@@ -25,6 +26,7 @@
 #include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/usage/integral.h"
+#include "schedulers/policies/usage/memory.h"
 #include "schedulers/policies/virtual/psbs.h"
 #include "schedulers/policies/virtual/uwfq.h"
 #include "tests/schedulers/history.h"
@@ -56,6 +58,7 @@ const Setup kSetups[] = {
     {"karma",
      [](const Settings& s, SlotKind reduces) { return std::make_unique<KarmaOrder>(s.Of<KarmaSettings>(), reduces); }},
     {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, reduces); }},
+    {"fair+memory", [](const Settings& s, SlotKind reduces) { return std::make_unique<MemoryOrder>(s, reduces); }},
     {"integral", [](const Settings& s, SlotKind reduces) { return std::make_unique<IntegralOrder>(s, reduces); }},
     {"round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(); }, false},
     {"limited_round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(2); }, false},
@@ -80,6 +83,7 @@ Settings TestSettings() {
   settings.Of<CcsSettings>().max_reducers = 2;
   settings.Of<LasSettings>().quantum = 3;
   settings.Of<KarmaSettings>() = {0.5, 4, 10 * kSecond};
+  settings.Of<MemorySettings>() = {5 * kSecond, 2, kSecond};
   return settings;
 }
 
@@ -124,7 +128,9 @@ TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
 INSTANTIATE_TEST_SUITE_P(Orders, EveryOrder,
                          testing::Combine(testing::ValuesIn(kSetups), testing::Bool(), testing::Bool()),
                          [](const auto& param) {
-                           return std::get<0>(param.param).name + (std::get<1>(param.param) ? "_delay" : "") +
+                           std::string name = std::get<0>(param.param).name;
+                           std::replace(name.begin(), name.end(), '+', '_');
+                           return name + (std::get<1>(param.param) ? "_delay" : "") +
                                   (std::get<2>(param.param) ? "_ccs" : "");
                          });
 

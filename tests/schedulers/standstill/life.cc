@@ -19,6 +19,7 @@
 #include "schedulers/policies/simple/karma.h"
 #include "schedulers/policies/simple/las.h"
 #include "schedulers/policies/usage/integral.h"
+#include "schedulers/policies/usage/memory.h"
 #include "schedulers/policies/virtual/uwfq.h"
 #include "tests/schedulers/every_scheduler.h"
 
@@ -153,6 +154,8 @@ Settings Life::RandomSettings() {
   settings.Of<LasSettings>().quantum = Micros{Below(3)} * 20 * kSecond;
   settings.Of<UwfqSettings>().grace = Micros{Below(3)} * 10 * kSecond;
   settings.Of<KarmaSettings>() = {Below(5) / 4.0, Micros{1 + Below(30)} * kSecond, Micros{Below(300)} * kSecond};
+  const Micros sample = Micros{1 + Below(20)} * kSecond;
+  settings.Of<MemorySettings>() = {sample * (1 + Below(20)), 0.25 * (1 + Below(20)), sample};
   settings.Of<IntegralSettings>() = {Micros{Below(60)} * kSecond, Micros{Below(60)} * kSecond};
   settings.Of<SpeculationSettings>().enabled = OneIn(4);
   settings.Of<SpeculationSettings>().min_runtime = kSecond;

@@ -58,7 +58,7 @@ TEST_P(Delay, NoJobIsPassedOverByAFreeSlotForLongerThanItsWaits) {
 
 INSTANTIATE_TEST_SUITE_P(All, Delay,
                          testing::Values("fifo", "dl", "fair", "capacity", "sjf", "mlq", "edf", "las", "psbs", "uwfq",
-                                         "karma", "integral", "cp", "lsap"));
+                                         "karma", "integral", "fair+memory", "cp", "lsap"));
 
 LoadJob JobOn(std::uint32_t id, Micros at, std::uint32_t maps, std::vector<NodeId> replicas, Micros map_time) {
   LoadJob job{at, JobId{id}, {}, {map_time, kSecond, 0}};

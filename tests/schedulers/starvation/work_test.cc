@@ -74,7 +74,7 @@ TEST_P(WorkConserving, AJobEndsWhenAllTheWorkThatThereIsIsDone) {
 
 INSTANTIATE_TEST_SUITE_P(All, WorkConserving,
                          testing::Values("fifo", "dl", "fair", "capacity", "sjf", "mlq", "edf", "las", "psbs", "uwfq",
-                                         "karma", "integral", "cp"));
+                                         "karma", "integral", "fair+memory", "cp"));
 
 // A slot idles for at most the window before each map that it runs: as if every map took that much longer.
 class Batching : public testing::TestWithParam<std::string> {};
