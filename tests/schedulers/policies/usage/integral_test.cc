@@ -19,6 +19,7 @@
 #include "schedulers/policies/settings_file.h"
 #include "schedulers/policies/usage/reference.h"
 #include "tests/schedulers/history.h"
+#include "tests/schedulers/policies/usage/endless_work.h"
 #include "tests/schedulers/policies/usage/play_to_both.h"
 #include "tests/schedulers/same_decisions.h"
 #include "tests/schedulers/script.h"
@@ -273,6 +274,24 @@ TEST(IntegralTest, AsksToBeCalledWhenAVolumeIsThere) {
     7 AttemptSucceeded attempt=job1.m.2.0
   )");
   EXPECT_EQ(engine.NextWake(), 15) << "-7 + 7 at 14";
+}
+
+// Ten slots, and tasks of 30 s. zed has a flow of 3 and bursts of 9, and hardly any weight: it has one slot when it has
+// no volume, since a pool without any comes first, and grows by 3 - 1 slots, 60 s a round. With volume it has nine, and
+// shrinks by 180 s. From 0, its volume at the ends of rounds is 60, -120, -60, 0, 60, ..: nine slots in one round of
+// four, and one in the others, which is its flow, (9 + 3) / 4. Without debt it is 60, 0, 60, 0: (9 + 1) / 2.
+TEST(IntegralTest, APoolHasItsFlowInTheLongRun) {
+  for (const auto& [debt, tasks] : {std::pair(kHour, 240 * 3), std::pair(Micros{0}, 240 * 5)}) {
+    Settings settings;
+    settings.Named<PoolSettings>()["zed"] = Burst(0, 3, 9);
+    settings.Named<PoolSettings>()["zed"].weight = 0.01;
+    settings.Of<IntegralSettings>().debt = debt;
+    EndlessWork work(MakeIntegral("integral", settings), 10, 30 * kSecond);
+    work.Submit("bob");
+    work.Submit("zed");
+    work.Play(240);
+    EXPECT_EQ(work.Tasks("zed"), tasks);
+  }
 }
 
 TEST(IntegralTest, APoolThatGathersNothingOrGuaranteesNothingIsRefused) {
