@@ -15,14 +15,14 @@
 //   a free slot goes to the job to which `fair` gives it with these weights                                   // fair.h
 //
 // So minima come first, as always, and a pool that has used more than its part of the cluster gets less of the rest
-// until the others have caught up. With equal use of the past all is as under `fair`. What a launch costs at once is
-// the entry penalty: a task counts as if it ran to the end of the sample and for a whole one, until the sample has
-// ended and what it did use counts. Without it a pool could launch as much as it likes between two samples. In the long
-// run, when potential has its full size, it is 1 - keep of a slot.
+// until the others have caught up. If all have used the cluster in proportion to their weights, or not at all, all is
+// as under `fair`. What a launch costs at once is the entry penalty: a task counts as if it ran for a whole sample,
+// until the sample has ended and what it did use counts. Without it a pool could launch as much as it likes between two
+// samples. It is 1 - keep of a slot once potential has its full size, and more before that.
 //
 // Where it differs: KAI divides in rounds, with W' anew among the pools that want more in each; here W' is among all
 // pools with demand. KAI reads what was used from a database, which outlives the scheduler; here it is lost with it,
-// and when the master starts again. Its entry penalty is that of others (kueue); theirs stays, here it is an advance.
+// and when the master starts again. The entry penalty is that of kueue, where it stays; here it is an advance.
 //
 // All is integer: keep is a multiple of 2^-32, U' and W' of 2^-20, and time is taken from ClusterState::now(). Weights
 // change at events, at launches and at the ends of samples, which NextWake names while pools compete. A half-life of 0

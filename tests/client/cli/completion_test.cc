@@ -221,7 +221,7 @@ TEST_F(OffersTest, OptionsAndTheirValues) {
 TEST_F(OffersTest, SchedulersWithTheirParts) {
   EXPECT_EQ(Offers({"scheduler", "set", "fai"}), List{"fair"});
   const List parts = Offers({"scheduler", "set", "fair+"});
-  EXPECT_EQ(parts, (List{"fair+delay", "fair+ccs", "fair+preempt"}));
+  EXPECT_EQ(parts, (List{"fair+memory", "fair+delay", "fair+ccs", "fair+preempt"}));
   EXPECT_EQ(Offers({"scheduler", "set", "fair+delay+c"}), List{"fair+delay+ccs"});
   EXPECT_EQ(Offers({"scheduler", "set", "fair+delay+d"}), List{}) << "each part once";
   EXPECT_EQ(Offers({"scheduler", "set", "fair", ""}), List{});
