@@ -341,7 +341,7 @@ TEST(RunCliTest, AMasterThatIsNotThereIsExitStatus3) {
 TEST(RunCliTest, TheSchedulersAreListedWithoutACluster) {
   const ConsolePipe console;
   EXPECT_EQ(RunCli(console.Make(), {"scheduler", "list"}, {}), kDone);
-  EXPECT_THAT(console.out(), HasSubstr("fair           delay ccs preempt  pools with weights"));
+  EXPECT_THAT(console.out(), HasSubstr("fair           memory delay ccs preempt  pools with weights"));
   EXPECT_EQ(console.err(), "");
   const ConsolePipe listed;
   EXPECT_EQ(RunCli(listed.Make(), {"scheduler", "list", "--json"}, {}), kDone);
