@@ -204,7 +204,13 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   for (const sim::SimResult& result : *results) {
     if (result.relief) {
       status = invocation.Fail(kVerb, ReliefOf(result));
-      console::SayLine(invocation.console, "The last that was said:\n" + result.relief->transcript);
+      console::SayLine(invocation.console, "The last that was said:");
+      std::string_view rest = result.relief->transcript;
+      while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        console::SayLine(invocation.console, rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+      }
     }
     if (!result.given_up.empty())
       status = invocation.Fail(kVerb, StatusOf(result, result.given_up, ": ", "failed for lack of room"));

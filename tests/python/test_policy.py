@@ -324,6 +324,7 @@ class SimulatedTest(unittest.TestCase):
         bad = self.script("bad.py", 'print("order maps=job999,job0,job0\\nlaunch kind=map job=job0 node=n77\\nseen", question, flush=True)')
         errors = self.relieved(bad)
         self.assertIn("parts of its answers were refused", errors)
+        self.assertIn("\n> decide question=1\n", errors, "the transcript is in lines")
         self.assertIn("refused what=order%20of%20job999 why=there%20was%20never%20such%20a%20job", errors)
         self.assertIn("why=it%20is%20named%20twice", errors)
         self.assertIn("launch%20of%20job0%20on%20n77 why=the%20node%20has%20no%20free%20slot", errors)

@@ -184,7 +184,7 @@ def _only(printed: bytes) -> dict[str, Any]:
 
 
 def _without_prefix(said: str) -> str:
-    text = said.strip().removeprefix("millrace: sim: ").replace("\\n", "\n")  # the transcript is printed as one line
+    text = said.strip().removeprefix("millrace: sim: ")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n...\n{text[-_LONGEST // 2 :]}"
 
 
