@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +26,18 @@ constexpr std::size_t kMostAnswerBytes = std::size_t{4} << 20;
 std::vector<std::string> CommandOf(const std::string& program) {
   if (program.ends_with(".py") && ::access(program.c_str(), X_OK) != 0) return {"python3", program};
   return {program.find('/') == std::string::npos ? "./" + program : program};
+}
+
+// Says what to do where the system's words about a program that does not start mislead.
+Result<std::unique_ptr<LineChild>> Advised(Result<std::unique_ptr<LineChild>> child, const std::string& path) {
+  if (child.ok() || ::access(path.c_str(), F_OK) != 0) return child;
+  const Status& failed = child.status();
+  if (::access(path.c_str(), X_OK) != 0 && !path.ends_with(".py"))
+    return Status(failed.code(), failed.message() + "; it is not executable: chmod +x makes it so");
+  if (failed.message().find(std::strerror(ENOENT)) == std::string::npos) return child;
+  return Status(failed.code(), failed.message() +
+                                   "; the file is there, but not the interpreter that its first line names (with line "
+                                   "ends of Windows the name has one more character)");
 }
 
 Result<Kind> ReadHello(const std::string& program, std::string_view line) {
@@ -75,14 +88,14 @@ class Program final : public Adviser {
 }  // namespace
 
 Result<std::unique_ptr<LineChild>> LaunchHere(const std::string& program) {
-  return LineChild::Start(CommandOf(program));
+  return Advised(LineChild::Start(CommandOf(program)), program);
 }
 
 Result<std::unique_ptr<LineChild>> LaunchAlone(const sandbox::Alone& alone, const std::string& program) {
   // Its working directory is another.
   const std::unique_ptr<char, decltype(&::free)> path(::realpath(program.c_str(), nullptr), ::free);
   if (path == nullptr) return FromErrno(errno, "start " + Quote(program));
-  return alone.Start(program, CommandOf(path.get()), {path.get()});
+  return Advised(alone.Start(program, CommandOf(path.get()), {path.get()}), path.get());
 }
 
 Result<std::unique_ptr<Adviser>> Start(const Launch& launch, const std::string& program, std::string_view clock,

@@ -344,6 +344,16 @@ class SimulatedTest(unittest.TestCase):
                 done = self.millrace("sim", workload, "--scheduler", f"external:{path}")
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(why, done.stderr)
+        plain = self.write("plain", "#!/bin/sh\n")
+        windows = self.directory / "windows"
+        windows.write_bytes(b"#!/bin/sh\r\n")
+        windows.chmod(0o755)
+        for path, why in ((plain, "chmod +x makes it so"), (windows, "line ends of Windows")):
+            for confined in ((), ("--confine",)):
+                with self.subTest(path=path, confined=confined):
+                    said = self.millrace("sim", workload, "--scheduler", f"external:{path}", *confined).stderr
+                    if "cannot be confined on this machine" not in said:
+                        self.assertIn(why, said)
         done = self.millrace("compare", workload, "--scheduler", f"external:{EXAMPLES / 'shortest.py'},fifo", "--on", "local", "-o", self.directory / "live")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("asked in simulations alone here; leave --on out", done.stderr)
