@@ -334,6 +334,27 @@ TEST_F(ExternalTest, AnAnswerThatComesTooLateIsNobodys) {
   ExpectReplays();
 }
 
+// The same program, but its answer is to a question of the policy before.
+TEST_F(ExternalTest, AnAnswerToThePolicyBeforeIsNotTheNextOnes) {
+  Start("external:last.py");
+  Advance(1);
+  for (int i = 0; i < 3; ++i) cluster_->Submit("/in/ten", "/out/" + std::to_string(i), 1);
+  std::deque<std::function<void()>> then;
+  for (int i = 0; i < 200 && then.empty(); ++i) {
+    cluster_->Advance(0.05);
+    then = background_.Work();
+  }
+  ASSERT_FALSE(then.empty());
+  cluster_->WriteSettings("[external]\ninterval = \"1s\"\n");
+  cluster_->Advance(2);
+  const std::size_t answered = cluster_->JournalLines("PolicyAnswered");
+  for (const auto& take : then) take();
+  EXPECT_EQ(cluster_->JournalLines("PolicyAnswered"), answered);
+  ExpectAllSucceed();
+  EXPECT_EQ(InForce(), "external");
+  ExpectReplays();
+}
+
 // The program knows the jobs already, but the new policy does not know what it was told.
 TEST_F(ExternalTest, OtherSettingsKeepTheProgramAndTellItEverythingAgain) {
   Start("external:last.py");
