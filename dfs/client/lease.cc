@@ -25,29 +25,33 @@ std::string WriterName() {
 
 Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> connection, const ClientOptions& options,
                                              const std::string& path, const WriteOptions& write) {
-  std::unique_ptr<Lease> lease(new Lease(std::move(connection), options, path));
-  MILLRACE_TRY(lease->connection_->Call(
-      "create " + Quote(path), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext& io) {
+  std::unique_ptr<Lease> lease(new Lease(std::move(connection), options, path, write));
+  MILLRACE_TRY(lease->Open());
+  return lease;
+}
+
+Status Lease::Open() {
+  return connection_->Call(
+      "create " + Quote(path_), [this](capnp::Capability::Client bootstrap, kj::AsyncIoContext& io) {
         auto request = NameServiceOf(bootstrap).createRequest();
-        request.setPath(ToData(path));
-        request.setReplication(write.replication);
-        request.setBlockSize(write.block_size);
-        request.setOverwrite(write.overwrite);
-        request.setOwner(options.owner);
+        request.setPath(ToData(path_));
+        request.setReplication(write_.replication);
+        request.setBlockSize(write_.block_size);
+        request.setOverwrite(write_.overwrite);
+        request.setOwner(options_.owner);
         request.setWriter(WriterName());
-        request.setMode(write.mode);
-        return request.send().then([&lease, &io](capnp::Response<wire::NameService::CreateResults>&& response) {
-          lease->file_ = response.getFile();
-          lease->block_size_ = response.getBlockSize();
-          lease->held_->lease = response.getLease();
-          lease->held_->keeping = Keep(*lease->connection_, *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
+        request.setMode(write_.mode);
+        return request.send().then([this, &io](capnp::Response<wire::NameService::CreateResults>&& response) {
+          file_ = response.getFile();
+          block_size_ = response.getBlockSize();
+          held_->End();  // of a file that was created before
+          held_->lease = response.getLease();
+          held_->keeping = Keep(*connection_, *held_, file_).eagerlyEvaluate(nullptr);
           if (const std::uint32_t every = response.getRenewMillis(); every > 0) {
-            lease->held_->renewing =
-                Renew(io.provider->getTimer(), every * kj::MILLISECONDS, *lease->held_).eagerlyEvaluate(nullptr);
+            held_->renewing = Renew(io.provider->getTimer(), every * kj::MILLISECONDS, *held_).eagerlyEvaluate(nullptr);
           }
         });
-      }));
-  return lease;
+      });
 }
 
 // Failures are ignored here: the writer learns of a lost lease at its next call.
@@ -104,7 +108,7 @@ Status Lease::Call(const char* what, const WithLease& f) {
 
 Result<Lease::NewBlock> Lease::AddBlock(const std::vector<NodeId>& excluded) {
   NewBlock block;
-  MILLRACE_TRY(Call("write", [&](wire::FileLease::Client lease) {
+  const auto ask = [&](wire::FileLease::Client lease) {
     auto request = lease.addBlockRequest();
     WriteAsker(options_, request.initAsker());
     request.setShowsToken(true);
@@ -117,7 +121,14 @@ Result<Lease::NewBlock> Lease::AddBlock(const std::vector<NodeId>& excluded) {
       const auto token = response.getToken().asChars();
       block.token.assign(token.begin(), token.size());
     });
-  }));
+  };
+  Status added = Call("write", ask);
+  if (added.code() == StatusCode::kNotFound && !has_blocks_) {
+    MILLRACE_TRY(Open());
+    added = Call("write", ask);
+  }
+  MILLRACE_TRY(added);
+  has_blocks_ = true;
   return block;
 }
 
@@ -140,23 +151,29 @@ Status Lease::Sync(std::size_t first, const std::vector<WrittenBlock>& written) 
 }
 
 Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
-  const Status completed = Call("complete", [&](wire::FileLease::Client lease) {
+  const auto complete = [&](wire::FileLease::Client lease) {
     auto request = lease.completeRequest();
     auto out = request.initBlocks(static_cast<unsigned>(blocks.size()));
     for (unsigned i = 0; i < out.size(); ++i) ToWire(blocks[i], out[i]);
     return request.send().ignoreResult();
-  });
+  };
+  const Status completed = Call("complete", complete);
   if (completed.code() != StatusCode::kNotFound) return completed;
   // An earlier try may have succeeded and its answer been lost. Then the file stands under its path with our id.
   bool ours = false;
-  MILLRACE_TRY(connection_->Call("stat " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
-    auto request = NameServiceOf(bootstrap).statRequest();
-    request.setPath(ToData(path_));
-    return request.send().then([&](capnp::Response<wire::NameService::StatResults>&& response) {
-      ours = response.getStatus().getId() == file_;
-    });
-  }));
-  return ours ? Status::Ok() : completed;
+  const Status found =
+      connection_->Call("stat " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+        auto request = NameServiceOf(bootstrap).statRequest();
+        request.setPath(ToData(path_));
+        return request.send().then([&](capnp::Response<wire::NameService::StatResults>&& response) {
+          ours = response.getStatus().getId() == file_;
+        });
+      });
+  if (!found.ok() && found.code() != StatusCode::kNotFound) return found;
+  if (ours) return Status::Ok();
+  if (has_blocks_) return completed;
+  MILLRACE_TRY(Open());
+  return Call("complete", complete);
 }
 
 Status Lease::HandOver(const std::string& attempt) {

@@ -3,6 +3,9 @@
 // or the master is lost, the lease is resumed by the file's id as soon as there is a connection, even if the writer is
 // idle, since the master waits for that no longer than its grace period. The lease is renewed while the process runs,
 // even if the writer is idle. If the process was stopped for too long, the next call reports that the file is lost.
+//
+// A master answers `create` before the file is on its disk, so one that dies right then does not know the file when it
+// is started again. As long as no block was given out, nothing is lost with it: the file is created again.
 // Thread rule: one thread at a time, not the control thread.
 #pragma once
 
@@ -53,11 +56,15 @@ class Lease {
     }
   };
 
-  Lease(std::shared_ptr<MasterConnection> connection, const ClientOptions& options, std::string path)
+  Lease(std::shared_ptr<MasterConnection> connection, const ClientOptions& options, std::string path,
+        WriteOptions write)
       : connection_(std::move(connection)),
         options_(options),
         path_(std::move(path)),
+        write_(std::move(write)),
         held_(std::make_shared<Held>()) {}
+  // Creates the file, or creates it again.
+  Status Open();
   Status Call(const char* what, const WithLease& f);
   // These run on the control thread while `held` keeps their promise and the file is open.
   static kj::Promise<void> Keep(MasterConnection& connection, Held& held, std::uint64_t file);
@@ -67,7 +74,9 @@ class Lease {
   std::shared_ptr<MasterConnection> connection_;
   const ClientOptions options_;
   const std::string path_;
+  const WriteOptions write_;
   std::shared_ptr<Held> held_;
+  bool has_blocks_ = false;  // one was given out
   std::uint64_t file_ = 0;
   std::uint64_t block_size_ = 0;
 };

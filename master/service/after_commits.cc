@@ -31,9 +31,9 @@ Rules MakeRules() {
   Add<dfs::wire::NameService>(AnswerRule::kOwnStep,
                               {"makeDirectory", "remove", "rename", "setReplication", "setMode", "setOwner"}, &rules);
   Add<dfs::wire::NameService>(AnswerRule::kEarlier, {"create"}, &rules);
-  Add<dfs::wire::FileLease>(AnswerRule::kOwnStep, {"complete", "sync"}, &rules);
+  Add<dfs::wire::FileLease>(AnswerRule::kOwnStep, {"addBlock", "complete", "sync"}, &rules);
   // Calls of a writer about a file that nobody else sees.
-  Add<dfs::wire::FileLease>(AnswerRule::kNothing, {"addBlock", "renew", "handOver"}, &rules);
+  Add<dfs::wire::FileLease>(AnswerRule::kNothing, {"renew", "handOver"}, &rules);
   Add<wire::JobService>(AnswerRule::kOwnStep, {"submit", "kill", "setPriority", "submitLater", "hold", "release"},
                         &rules);
   // A worker's reports are answered when what they say is on disk, by themselves; the others say nothing.

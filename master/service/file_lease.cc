@@ -49,7 +49,8 @@ class FileLeaseImpl : public dfs::wire::FileLease::Server {
           [this, context, since]() mutable { return AddBlock(context, since); });
     }
     if (!block.ok()) Require(block.status());
-    master_.steps.FinishLazily(std::move(step));
+    // A block that a master started again would not know is of no use: its writer no longer has what it wrote there.
+    kj::Promise<void> kept = master_.steps.Finish(std::move(step));
     auto results = context.getResults();
     results.setId(block->id);
     auto targets = results.initTargets(static_cast<unsigned>(block->targets.size()));
@@ -58,10 +59,14 @@ class FileLeaseImpl : public dfs::wire::FileLease::Server {
     }
     const std::string token =
         master_.tokens.TokenFor(block->id, block->targets, tls::SubjectOf(caller_->peer().identity));
-    if (!params.getShowsToken() || !master_.tokens.TakeTokens(block->targets))
-      return master_.dispatcher.AllowWrite(block->targets, block->id, token);
+    if (!params.getShowsToken() || !master_.tokens.TakeTokens(block->targets)) {
+      auto both = kj::heapArrayBuilder<kj::Promise<void>>(2);
+      both.add(kj::mv(kept));
+      both.add(master_.dispatcher.AllowWrite(block->targets, block->id, token));
+      return kj::joinPromises(both.finish());
+    }
     results.setToken(ToData(token));
-    return kj::READY_NOW;
+    return kept;
   }
 
   kj::Promise<void> renew(RenewContext) override {

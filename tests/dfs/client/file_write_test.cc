@@ -236,6 +236,30 @@ TEST_F(FileWriteTest, ACloseWhoseAnswerIsLostIsAClose) {
   EXPECT_EQ(ReadFile("/f"), "data");
 }
 
+// The master that answered may have died before its disk had the file.
+TEST_F(FileWriteTest, AFileWithoutBlocksIsCreatedAgainByAMasterThatForgotIt) {
+  const auto writer = Create("/f"), empty = Create("/empty");
+  master_.Stop();
+  master_.open.clear();
+  master_.Start();
+  Ok(writer->Write("data"));
+  Ok(writer->Close());
+  Ok(empty->Close());
+  EXPECT_EQ(ReadFile("/f"), "data");
+  EXPECT_EQ(ReadFile("/empty"), "");
+}
+
+TEST_F(FileWriteTest, AFileThatLostABlockIsNotCreatedAgain) {
+  const auto writer = Create("/f");
+  Ok(writer->Write(std::string(kBlockSize, 'x')));  // a whole block, which the writer no longer has
+  {
+    const std::lock_guard lock(master_.mutex);
+    master_.open.clear();
+  }
+  EXPECT_EQ(writer->Write("y").code(), StatusCode::kNotFound);
+  EXPECT_FALSE(master_.files.contains("/f"));
+}
+
 TEST_F(FileWriteTest, AFileThatWasGivenUpMeanwhileIsSaidToBe) {
   const auto writer = Create("/f");
   Ok(writer->Write("data"));
