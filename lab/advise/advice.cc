@@ -14,8 +14,9 @@ namespace millrace::compare {
 namespace {
 
 // The metrics that are reported if they get worse. The others follow from one of these, or matter to no user.
-constexpr std::string_view kCosts[] = {"turnaround", "makespan",   "wait",       "turnaround_p95",   "distance",
-                                       "late",       "node_local", "rack_bytes", "datacenter_bytes", "preempted"};
+constexpr std::string_view kCosts[] = {"turnaround",       "makespan", "wait", "turnaround_p95", "turnaround_p99",
+                                       "longest_wait",     "distance", "late", "node_local",     "rack_bytes",
+                                       "datacenter_bytes", "preempted"};
 
 double MeanOf(const JudgedMetric& one, std::uint32_t scheduler) { return sim::Mean(one.runs.values[scheduler]); }
 

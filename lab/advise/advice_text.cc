@@ -20,35 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Returns "18.3 s in place of 46.3 s: 0.41 times as much (95%: 0.38 to 0.45)".
-std::string Effect(const Metric& metric, double before, double after, const sim::Comparison& comparison) {
-  std::string text = FormatValue(metric, after) + " in place of " + FormatValue(metric, before);
-  if (comparison.ratio) {
-    text += ": " + Formatted("%.2f", comparison.ratio->value) +
-            " times as much (95%: " + Formatted("%.2f", comparison.ratio->low) + " to " +
-            Formatted("%.2f", comparison.ratio->high) + ")";
-  } else {
-    const auto size = [&](double value) { return (value < 0 ? "-" : "") + FormatValue(metric, std::abs(value)); };
-    text +=
-        " (95% of the difference: " + size(comparison.difference.low) + " to " + size(comparison.difference.high) + ")";
-  }
-  return text;
-}
-
-std::string HistoryLine(const Material& material, const History& history) {
-  std::set<std::string> users;
-  for (const sim::SimJob& job : history.file.workload.jobs) users.insert(job.user);
-  double used = 0;
-  for (const RunRecord* record : material.counting) {
-    if (record->run.block == 0 && record->run.scheduler == material.design.baseline)
-      used = record->outcome.result.summary.utilisation_total;
-  }
-  const std::size_t jobs = history.file.workload.jobs.size(), nodes = history.file.cluster.nodes.size();
-  return Printable(history.name) + ": " + Counted(jobs, "job") + " of " + Counted(users.size(), "user") + " on " +
-         Counted(nodes, "node") + ", " + Formatted("%.0f%%", 100 * used) + " of the slots in use under " +
-         history.in_force.label + "\n";
-}
-
 std::string DesignLine(const Material& material, const History& history) {
   const std::string runs = Counted(material.design.blocks, "time"),
                     schedulers = Counted(material.design.schedulers, "scheduler");
@@ -64,49 +35,6 @@ std::string Labels(const Material& material, const std::vector<std::uint32_t>& s
   return text;
 }
 
-std::string ModelLine(const Advice& advice, const History& history) {
-  if (!advice.model) {
-    return history.of_cluster ? "The simulator was not checked against what happened, since some job has not ended.\n"
-                              : "A workload file does not say how long its jobs really took, so the simulator was not "
-                                "checked against it.\n";
-  }
-  const ModelCheck& model = *advice.model;
-  std::string text = "The simulator gives " + FormatValue(*advice.metric, model.simulated) + " under " +
-                     history.in_force.label + " where it really was " + FormatValue(*advice.metric, model.live);
-  if (model.live > 0) {
-    const double error = std::abs(model.simulated / model.live - 1);
-    text += ", " + Formatted("%.0f%%", 100 * error) + " off";
-    const bool small = advice.gain.ratio && error > std::abs(1 - advice.gain.ratio->value);
-    if (advice.kind == AdviceKind::kChange && small)
-      text += ", an error larger than the gain: try it before you believe it";
-  }
-  return text + ".\n";
-}
-
-// Returns a line where the history does not say how many cores there are.
-std::string CoresLine(const Advice& advice, const Material& material, const History& history) {
-  if (!SlotsCostNothing(history.file)) {
-    if (history.cores_share == 1) return "";
-    return "In the simulation tasks have " + Formatted("%.0f%%", 100 * history.cores_share) +
-           " of the cores; with these they wait for a core as long as they really did.\n";
-  }
-  std::string turning;
-  for (const sched::Variant& variant : material.subject->schedulers) {
-    if (TurnsSlots(variant.scheduler)) turning += (turning.empty() ? "" : ", ") + variant.label;
-  }
-  const std::string what = history.of_cluster ? "The history" : "The workload file";
-  std::string text =
-      what +
-      " does not say how many cores there are, or how many of them tasks use, so slots are assumed to cost nothing";
-  if (turning.empty())
-    return text + "; FRESH, which turns slots of one kind into the other, is looked at only if it is named.\n";
-  const bool recommended =
-      advice.recommended && TurnsSlots(material.subject->schedulers[*advice.recommended].scheduler);
-  return text + ": " + turning + " turn" + (turning.find(',') == std::string::npos ? "s" : "") +
-         " slots of one kind into the other, and would look as good where there is no core for them" +
-         (recommended ? ": do not believe this before you have tried it" : "") + ".\n";
-}
-
 std::string Indented(const std::string& lines) {
   std::string text = "  ";
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -114,15 +42,6 @@ std::string Indented(const std::string& lines) {
     if (lines[i] == '\n' && i + 1 < lines.size()) text += "  ";
   }
   return text;
-}
-
-std::string ChangeText(const Change& change, const History& history) {
-  std::string text;
-  if (!change.command.empty()) text += "To change it:\n  " + change.command + "\n";
-  if (change.settings.empty()) return text + "The scheduler file stays as it is.\n";
-  const std::string file =
-      history.settings_file.empty() ? "the scheduler file (master.scheduler_file)" : Printable(history.settings_file);
-  return text + "In " + file + ":\n" + Indented(change.settings);
 }
 
 // Returns the number of largest jobs that have half of the work, if the draws hang on them: draws have few large jobs
@@ -169,12 +88,87 @@ std::string ChangeAdvice(const Advice& advice, const Material& material, const H
 
 }  // namespace
 
-Change ChangeOf(const Advice& advice, const Material& material, const History& history) {
-  const sched::Variant& to = material.subject->schedulers[advice.recommended.value()];
+std::string Effect(const Metric& metric, double before, double after, const sim::Comparison& comparison) {
+  std::string text = FormatValue(metric, after) + " in place of " + FormatValue(metric, before);
+  if (comparison.ratio) {
+    text += ": " + Formatted("%.2f", comparison.ratio->value) +
+            " times as much (95%: " + Formatted("%.2f", comparison.ratio->low) + " to " +
+            Formatted("%.2f", comparison.ratio->high) + ")";
+  } else {
+    const auto size = [&](double value) { return (value < 0 ? "-" : "") + FormatValue(metric, std::abs(value)); };
+    text +=
+        " (95% of the difference: " + size(comparison.difference.low) + " to " + size(comparison.difference.high) + ")";
+  }
+  return text;
+}
+
+std::string HistoryLine(const Material& material, const History& history) {
+  std::set<std::string> users;
+  for (const sim::SimJob& job : history.file.workload.jobs) users.insert(job.user);
+  double used = 0;
+  for (const RunRecord* record : material.counting) {
+    if (record->run.block == 0 && record->run.scheduler == material.design.baseline)
+      used = record->outcome.result.summary.utilisation_total;
+  }
+  const std::size_t jobs = history.file.workload.jobs.size(), nodes = history.file.cluster.nodes.size();
+  return Printable(history.name) + ": " + Counted(jobs, "job") + " of " + Counted(users.size(), "user") + " on " +
+         Counted(nodes, "node") + ", " + Formatted("%.0f%%", 100 * used) + " of the slots in use under " +
+         history.in_force.label + "\n";
+}
+
+std::string ModelLine(const std::optional<ModelCheck>& check, const Metric& metric, std::optional<double> gain,
+                      const History& history) {
+  if (!check) {
+    return history.of_cluster ? "The simulator was not checked against what happened, since some job has not ended.\n"
+                              : "A workload file does not say how long its jobs really took, so the simulator was not "
+                                "checked against it.\n";
+  }
+  std::string text = "The simulator gives " + FormatValue(metric, check->simulated) + " under " +
+                     history.in_force.label + " where it really was " + FormatValue(metric, check->live);
+  if (check->live > 0) {
+    const double error = std::abs(check->simulated / check->live - 1);
+    text += ", " + Formatted("%.0f%%", 100 * error) + " off";
+    if (gain && error > std::abs(1 - *gain)) text += ", an error larger than the gain: try it before you believe it";
+  }
+  return text + ".\n";
+}
+
+std::string CoresLine(std::optional<std::uint32_t> recommended, const Material& material, const History& history) {
+  if (!SlotsCostNothing(history.file)) {
+    if (history.cores_share == 1) return "";
+    return "In the simulation tasks have " + Formatted("%.0f%%", 100 * history.cores_share) +
+           " of the cores; with these they wait for a core as long as they really did.\n";
+  }
+  std::string turning;
+  for (const sched::Variant& variant : material.subject->schedulers) {
+    if (TurnsSlots(variant.scheduler)) turning += (turning.empty() ? "" : ", ") + variant.label;
+  }
+  const std::string what = history.of_cluster ? "The history" : "The workload file";
+  std::string text =
+      what +
+      " does not say how many cores there are, or how many of them tasks use, so slots are assumed to cost nothing";
+  if (turning.empty())
+    return text + "; FRESH, which turns slots of one kind into the other, is looked at only if it is named.\n";
+  const bool turns = recommended && TurnsSlots(material.subject->schedulers[*recommended].scheduler);
+  return text + ": " + turning + " turn" + (turning.find(',') == std::string::npos ? "s" : "") +
+         " slots of one kind into the other, and would look as good where there is no core for them" +
+         (turns ? ": do not believe this before you have tried it" : "") + ".\n";
+}
+
+Change ChangeTo(const sched::Variant& to, const History& history) {
   Change change;
   if (to.scheduler != history.in_force.scheduler) change.command = "millrace scheduler set " + to.scheduler;
   change.settings = SettingsChange(history.in_force.settings, to.settings);
   return change;
+}
+
+std::string ChangeText(const Change& change, const History& history) {
+  std::string text;
+  if (!change.command.empty()) text += "To change it:\n  " + change.command + "\n";
+  if (change.settings.empty()) return text + "The scheduler file stays as it is.\n";
+  const std::string file =
+      history.settings_file.empty() ? "the scheduler file (master.scheduler_file)" : Printable(history.settings_file);
+  return text + "In " + file + ":\n" + Indented(change.settings);
 }
 
 std::string AdviceText(const Advice& advice, const Material& material, const History& history) {
@@ -184,8 +178,11 @@ std::string AdviceText(const Advice& advice, const Material& material, const His
     text += "Best by " + std::string(advice.metric->name) + ": " + Labels(material, advice.best) + ".\n";
   text += advice.why + "\n";
   if (advice.kind == AdviceKind::kChange) text += ChangeAdvice(advice, material, history);
-  text += ModelLine(advice, history) + CoresLine(advice, material, history);
-  if (advice.kind == AdviceKind::kChange) text += "\n" + ChangeText(ChangeOf(advice, material, history), history);
+  const bool changes = advice.kind == AdviceKind::kChange;
+  const std::optional<double> gain =
+      changes && advice.gain.ratio ? std::optional<double>(advice.gain.ratio->value) : std::nullopt;
+  text += ModelLine(advice.model, *advice.metric, gain, history) + CoresLine(advice.recommended, material, history);
+  if (changes) text += "\n" + ChangeText(ChangeTo(material.subject->schedulers[*advice.recommended], history), history);
   return text;
 }
 
@@ -230,7 +227,7 @@ Json AdviceJson(const Advice& advice, const Material& material, const History& h
                                {"ratio", ratio(cost.comparison)},
                                {"difference", ToJson(cost.comparison.difference)}});
     }
-    const Change change = ChangeOf(advice, material, history);
+    const Change change = ChangeTo(material.subject->schedulers[*advice.recommended], history);
     json["change"] = {
         {"command", change.command}, {"settings_file", history.settings_file}, {"settings", change.settings}};
   }

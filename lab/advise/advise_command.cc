@@ -7,20 +7,16 @@
 #include <optional>
 
 #include "base/console/arguments.h"
-#include "base/console/interrupt.h"
 #include "base/console/json_output.h"
-#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "lab/advise/advice_text.h"
 #include "lab/advise/candidates.h"
 #include "lab/advise/goal.h"
-#include "lab/advise/history.h"
+#include "lab/advise/history_runs.h"
+#include "lab/advise/history_words.h"
 #include "lab/command/forms.h"
-#include "lab/command/runs_progress.h"
 #include "lab/command/scheduler_names.h"
-#include "lab/run/make_runs.h"
 
 namespace millrace::compare {
 namespace {
@@ -34,21 +30,20 @@ using console::Printer;
 constexpr const char* kVerb = "advise";
 
 struct AdviseWords {
+  HistoryWords history;
   cli::SchedulerWords schedulers;
-  std::string since, workload, in_force, goal = "turnaround", directory;
-  std::int64_t repeat = 20, seed = -1;
+  std::string goal = "turnaround", directory;
+  std::int64_t repeat = 20;
   bool json = false, force = false;
 };
 
 void Declare(Arguments& arguments, AdviseWords* words) {
-  arguments.Text("--since", &words->since, "jobs submitted in this time until now (default: 24h)");
-  arguments.Text("--workload", &words->workload, "a workload file or SWIM trace in place of the cluster's history");
-  arguments.Text("--in-force", &words->in_force, "with --workload: the scheduler that is in force (default: fifo)");
-  arguments.Text("--goal", &words->goal, "turnaround, makespan, fairness, deadlines or traffic (default: turnaround)");
+  DeclareHistory(arguments, &words->history);
+  arguments.Text("--goal", &words->goal,
+                 "turnaround, makespan, tail, prediction, fairness, deadlines or traffic (default: turnaround)");
   cli::DeclareSchedulers(arguments, &words->schedulers, " (default: those that fit)");
   arguments.Integer("--repeat", &words->repeat, sim::kFewestForSignificance, 1'000,
                     "runs of each scheduler (default: 20)");
-  arguments.Integer("--seed", &words->seed, 0, 1'000'000'000'000'000, "seed of all random choices");
   arguments.Text("-o,--output", &words->directory, "directory for the report of the comparison behind the advice");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
   arguments.Flag("--json", &words->json, "print the advice as JSON");
@@ -85,23 +80,10 @@ Result<std::vector<sched::Variant>> SchedulersFor(const AdviseWords& words, cons
   return schedulers;
 }
 
-Result<History> ReadHistory(const Invocation& invocation, const AdviseWords& words) {
+Result<History> HistoryFor(const Invocation& invocation, const AdviseWords& words) {
   const std::vector<std::string> goals = GoalNames();
   if (std::ranges::find(goals, words.goal) == goals.end()) return MetricOfGoal(words.goal, {}).status();
-  if (words.workload.empty()) {
-    if (!words.in_force.empty())
-      return Invalid("--in-force goes with --workload only: a cluster says what is in force");
-    return HistoryOfCluster(invocation, words.since.empty() ? "24h" : words.since, words.seed);
-  }
-  if (!words.since.empty()) return Invalid("--since asks a cluster, so it does not go with --workload");
-  cli::SchedulerWords in_force{words.in_force.empty() ? "fifo" : words.in_force, {}};
-  for (const std::string& word : words.schedulers.settings) {
-    if (!cli::HasLabel(word)) in_force.settings.push_back(word);
-  }
-  MILLRACE_ASSIGN(cli::Schedulers read, cli::ReadSchedulers(in_force));
-  MILLRACE_TRY(cli::CheckNoPrograms(read.variants, "`millrace compare` takes it"));
-  if (read.variants.size() != 1) return Invalid("--in-force names more than one scheduler");
-  return HistoryOfFile(words.workload, std::move(read.variants[0]), words.seed);
+  return ReadHistory(invocation, words.history, words.schedulers);
 }
 
 // Reads the question about a history that has jobs enough.
@@ -124,38 +106,6 @@ Status Prepare(const AdviseWords& words, const Words& args, Prepared* prepared) 
   return Status::Ok();
 }
 
-Conditions ConditionsOf(const Prepared& prepared) {
-  Conditions conditions{{"the version", kVersion},
-                        {"what it is for", "advice"},
-                        {"the seed", std::to_string(prepared.design.seed)},
-                        {"the history", std::to_string(prepared.history.text.size()) + " bytes with checksum " +
-                                            std::to_string(Crc32c(prepared.history.text))}};
-  for (const sched::Variant& variant : prepared.subject.schedulers) {
-    conditions.emplace_back("the scheduler " + variant.label, variant.scheduler);
-    conditions.emplace_back("the scheduler file of " + variant.label, variant.settings_text);
-  }
-  return conditions;
-}
-
-// Returns nothing if it was interrupted.
-Result<std::optional<Material>> MakeMaterial(const Invocation& invocation, const Prepared& prepared, Arena& arena,
-                                             RunStore& store) {
-  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), SteadyMicros);
-  progress.Start(prepared.design, store);
-  const console::Interrupt interrupt;
-  RunsWatch watch;
-  watch.stop = [&] { return interrupt.Seen(); };
-  watch.begun = [&](const PlannedRun& run, bool warm_up) { progress.Begun(run, warm_up); };
-  watch.ended = [&](const RunRecord& record) { progress.Ended(record); };
-  const Result<Making> made = MakeRuns(arena, prepared.design, prepared.subject.schedulers, store, watch);
-  progress.Clear();
-  MILLRACE_TRY(made.status());
-  if (*made == Making::kStopped) return std::optional<Material>{};
-  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}};
-  material.judged = Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
-  return std::optional<Material>(std::move(material));
-}
-
 // The real history, to be compared with the first run of the scheduler in force.
 std::optional<ModelCheck> CheckModel(const Prepared& prepared, const Material& material) {
   if (!prepared.history.live) return std::nullopt;
@@ -170,18 +120,20 @@ std::optional<ModelCheck> CheckModel(const Prepared& prepared, const Material& m
 }
 
 int Advise(const Invocation& invocation, const AdviseWords& words, Prepared& prepared) {
-  Result<SimArena> arena = SimArena::Make(prepared.history.draw, prepared.design.seed, false);
+  Result<SimArena> arena =
+      SimArena::Make(prepared.history.draw, prepared.design.seed, ExtrasFor(prepared.subject.headline));
   if (!arena.ok()) return invocation.FailToStart(kVerb, arena.status());
   prepared.subject.nodes = arena->Nodes();
   Result<TempDir> scratch = TempDir::Make("millrace-advise-");
   if (!scratch.ok()) return invocation.FailToStart(kVerb, scratch.status());
   const std::string directory = words.directory.empty() ? scratch->path() + "/comparison" : words.directory;
   Result<RunStore> store =
-      RunStore::Open(directory, ConditionsOf(prepared), prepared.design, prepared.subject.nodes.size(), words.force);
+      RunStore::Open(directory, ConditionsOf("advice", prepared.history, prepared.subject, prepared.design),
+                     prepared.design, prepared.subject.nodes.size(), words.force);
   if (!store.ok()) return invocation.FailToStart(kVerb, store.status());
   if (const Status removed = RemoveOldForms(directory, *store); !removed.ok())
     return invocation.FailToStart(kVerb, removed);
-  Result<std::optional<Material>> made = MakeMaterial(invocation, prepared, *arena, *store);
+  Result<std::optional<Material>> made = MakeMaterial(invocation, prepared.subject, prepared.design, *arena, *store);
   if (!made.ok()) return invocation.Fail(kVerb, made.status());
   if (!made->has_value()) {
     console::SayLine(invocation.console, "stopped");
@@ -191,9 +143,8 @@ int Advise(const Invocation& invocation, const AdviseWords& words, Prepared& pre
   Advice advice = AdviceOf(material, *prepared.metric, prepared.history.redrawn);
   advice.model = CheckModel(prepared, material);
   if (!words.directory.empty()) {
-    Status written = AddDetails(*arena, &material);
-    if (written.ok()) written = WriteAllForms(directory, material);
-    if (!written.ok()) return invocation.Fail(kVerb, written);
+    if (const Status written = WriteReport(directory, *arena, &material); !written.ok())
+      return invocation.Fail(kVerb, written);
   }
   Printer out(invocation.console);
   out << (words.json ? console::Dump(AdviceJson(advice, material, prepared.history)) + "\n"
@@ -224,8 +175,8 @@ int AdviseCommand(const Invocation& invocation, const Words& args) {
   Declare(arguments, &words);
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   Prepared prepared;
-  Result<History> history = ReadHistory(invocation, words);
-  const bool nothing = words.workload.empty() && history.status().code() == StatusCode::kNotFound;
+  Result<History> history = HistoryFor(invocation, words);
+  const bool nothing = words.history.workload.empty() && history.status().code() == StatusCode::kNotFound;
   if (nothing) return SayTooLittle(invocation, words, 0);
   if (!history.ok()) return invocation.FailToStart(kVerb, history.status());
   const std::size_t jobs = history->file.workload.jobs.size();

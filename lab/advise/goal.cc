@@ -11,11 +11,9 @@
 namespace millrace::compare {
 namespace {
 
-constexpr std::pair<std::string_view, std::string_view> kGoals[] = {{"turnaround", "turnaround"},
-                                                                    {"makespan", "makespan"},
-                                                                    {"fairness", "distance"},
-                                                                    {"deadlines", "late"},
-                                                                    {"traffic", "rack_bytes"}};
+constexpr std::pair<std::string_view, std::string_view> kGoals[] = {
+    {"turnaround", "turnaround"}, {"makespan", "makespan"}, {"tail", "turnaround_p95"}, {"prediction", "foretold"},
+    {"fairness", "distance"},     {"deadlines", "late"},    {"traffic", "rack_bytes"}};
 
 }  // namespace
 
@@ -30,9 +28,9 @@ Result<const Metric*> MetricOfGoal(std::string_view goal, const sim::SimulationF
       std::find_if(std::begin(kGoals), std::end(kGoals), [&](const auto& g) { return g.first == goal; });
   if (at == std::end(kGoals)) {
     const std::optional<std::string> near = Nearest(std::string(goal), GoalNames());
-    return Invalid(
-        "--goal: there is no goal " + Quote(goal) + "; " +
-        (near ? "did you mean " + *near + "?" : "there are turnaround, makespan, fairness, deadlines and traffic"));
+    return Invalid("--goal: there is no goal " + Quote(goal) + "; " +
+                   (near ? "did you mean " + *near + "?"
+                         : "there are turnaround, makespan, tail, prediction, fairness, deadlines and traffic"));
   }
   std::string_view key = at->second;
   const std::vector<sim::SimJob>& jobs = history.workload.jobs;

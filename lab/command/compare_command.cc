@@ -146,7 +146,9 @@ Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const Com
   MILLRACE_TRY(file.CheckSimulable());
   for (const std::string& missing : cli::MissingPrograms(file.live, path, invocation.directory()))
     console::SayLine(invocation.console, "warning: " + Printable(missing));
-  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(prepared.draw, file.seed, words.slowdowns, prepared.launch));
+  SimExtras extras = ExtrasFor(prepared.subject.headline);
+  extras.slowdowns = words.slowdowns;
+  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(prepared.draw, file.seed, extras, prepared.launch));
   return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }
 
@@ -191,6 +193,7 @@ Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source,
                         {"--no-same-against-same", design.same_against_same ? "no" : "yes"},
                         {"--slowdown", words.slowdowns ? "yes" : "no"},
                         {"the scheduler file", subject.settings_text}};
+  if (ExtrasFor(subject.headline).foretelling) conditions.emplace_back("--metric foretold", "yes");
   if (subject.where == "cluster" || subject.where == "testbed")
     conditions.emplace_back("the list of nodes", ListOf(subject.nodes));
   for (const sched::Variant& variant : OwnSettings(subject))
@@ -214,10 +217,11 @@ Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
   if (words.on == "cluster" || words.on == "testbed") MILLRACE_TRY(CheckNoOwnSettings(subject));
   if (words.simulate && words.on == "sim")
     return Invalid("--simulate needs live runs to simulate; give --on local, cluster or testbed");
-  const bool slowdown =
-      std::find(subject.headline.begin(), subject.headline.end(), "slowdown") != subject.headline.end();
-  if (slowdown && !words.slowdowns && words.on == "sim")
-    return Invalid("--metric slowdown needs --slowdown, which also runs each job alone");
+  const SimExtras extras = ExtrasFor(subject.headline);
+  if (extras.slowdowns && !words.slowdowns && words.on == "sim")
+    return Invalid("--metric slowdown and bounded_slowdown need --slowdown, which also runs each job alone");
+  if (extras.foretelling && words.on != "sim")
+    return Invalid("--metric foretold is for simulations: journals of live runs do not keep what was foretold");
   if (!words.practical.empty()) {
     MILLRACE_ASSIGN(subject.options.practical, ParseShare("--practical", words.practical));
   }

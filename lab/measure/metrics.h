@@ -29,6 +29,7 @@ struct JobRow {
   Micros end = 0;
   Micros deadline = 0;                         // absolute; 0: none
   Micros alone = 0;                            // turnaround on an empty cluster; 0: not known
+  std::optional<Micros> foretold;              // the turnaround that was foretold when it came, if one was
   std::uint32_t maps_at[4] = {};               // launches by Locality
   std::uint64_t bytes_at[4] = {};              // of the maps' input, by the Locality from which it was read
   std::uint64_t shuffle_bytes = 0;             // bytes that reduces fetched

@@ -27,6 +27,39 @@ Value OfEnded(const RunOutcome& run, double value) {
   return summary.succeeded + summary.failed > 0 ? Value(value) : std::nullopt;
 }
 
+// Returns the mean of `of` over the jobs that ended and have a value of it; nothing if there are none.
+Value MeanOverEnded(const RunOutcome& run, Value (*of)(const sim::JobRow& row)) {
+  double sum = 0;
+  std::uint32_t jobs = 0;
+  for (const sim::JobRow& row : run.result.jobs) {
+    const Value value = row.Ended() ? of(row) : std::nullopt;
+    if (value) sum += *value, ++jobs;
+  }
+  return jobs > 0 ? Value(sum / jobs) : std::nullopt;
+}
+
+Value LongestWait(const RunOutcome& run) {
+  Value longest;
+  for (const sim::JobRow& row : run.result.jobs) {
+    if (row.Ended()) longest = std::max(longest.value_or(0), static_cast<double>(row.Wait()) / kMicrosPerSecond);
+  }
+  return longest;
+}
+
+// Feitelson's bound: the slowdown of a job that is shorter says little.
+constexpr Micros kShortJob = 10 * kSecond;
+
+Value BoundedSlowdown(const sim::JobRow& row) {
+  if (row.alone <= 0) return std::nullopt;
+  return std::max(1.0, static_cast<double>(row.Turnaround()) / static_cast<double>(std::max(row.alone, kShortJob)));
+}
+
+Value ErrorOfForetold(const sim::JobRow& row) {
+  if (!row.foretold || row.outcome != sched::JobOutcome::kSucceeded) return std::nullopt;
+  const auto said = static_cast<double>(*row.foretold), happened = static_cast<double>(row.Turnaround());
+  return std::abs(said - happened) / (happened + kMicrosPerSecond);
+}
+
 constexpr Metric kMetrics[] = {
     {"turnaround", "mean turnaround", "s", Better::kLower,
      "The time from the submission of a job to its end, on average over the jobs that ended.",
@@ -43,12 +76,23 @@ constexpr Metric kMetrics[] = {
        return slowdown > 0 ? Value(slowdown) : std::nullopt;
      },
      true},
+    {"bounded_slowdown", "bounded slowdown", "ratio", Better::kLower,
+     "The same, where a job alone counts as at least 10 s, and none as faster than alone (Feitelson).",
+     [](const RunOutcome& run) { return MeanOverEnded(run, BoundedSlowdown); }, true},
     {"wait", "mean wait", "s", Better::kLower,
      "The time from the submission of a job to the launch of its first task, on average over the jobs that ended.",
      [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_wait / kMicrosPerSecond); }, true},
     {"turnaround_p95", "95th percentile of turnaround", "s", Better::kLower,
      "The turnaround that 95 of 100 jobs do not exceed.",
      [](const RunOutcome& run) { return OfEnded(run, run.result.summary.turnaround_p95 / kMicrosPerSecond); }, true},
+    {"turnaround_p99", "99th percentile of turnaround", "s", Better::kLower,
+     "The turnaround that 99 of 100 jobs do not exceed.",
+     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.turnaround_p99 / kMicrosPerSecond); }, true},
+    {"longest_wait", "longest wait", "s", Better::kLower,
+     "The longest time from the submission of a job to the launch of its first task.", LongestWait, true},
+    {"foretold", "error of foretold ends", "ratio", Better::kLower,
+     "How far the turnaround that was foretold when a job came was off, over the turnaround, on average over the jobs.",
+     [](const RunOutcome& run) { return MeanOverEnded(run, ErrorOfForetold); }, true},
     {"fairness", "fairness F", "ratio", Better::kHigher,
      "How evenly the active jobs have used slots since they started (Jain's index, FRESH), on average over time; 1 if "
      "all alike.",

@@ -13,8 +13,8 @@ namespace millrace::compare {
 namespace {
 
 constexpr std::string_view kMagic = "MILLRUNS";
-// Format 1 had no JournalFacts, and format 2 nothing of cores.
-constexpr std::uint32_t kFormat = 3, kOldestFormat = 1;
+// Format 1 had no JournalFacts, format 2 nothing of cores, and format 3 nothing that was foretold.
+constexpr std::uint32_t kFormat = 4, kOldestFormat = 1;
 
 constexpr auto kPlannedRun = [](auto& archive, auto& run) {
   archive(run.block, run.order, run.scheduler, run.second, run.seed, run.again);
@@ -43,6 +43,7 @@ constexpr auto kJobRow = [](auto& archive, auto& row) {
   for (auto& bytes : row.bytes_at) archive(bytes);
   archive(row.shuffle_bytes, row.shuffle_datacenter_bytes, row.preempted, row.speculative, row.failed);
   archive(row.killed, row.evicted);
+  if (archive.Has(4)) archive.Optional(row.foretold, [](auto& in, auto& turnaround) { in(turnaround); });
 };
 
 constexpr auto kTaskRow = [](auto& archive, auto& row) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "lab/run/foretelling.h"
+
 namespace millrace::compare {
 namespace {
 
@@ -15,11 +17,33 @@ sim::SimOptions OptionsOf(const sim::SimulationFile& file) {
   options.seed = file.seed;
   options.stop_at = file.stop_at;
   options.sample_interval = SampleInterval(file);
-  options.task_rows = sim::TasksOf(file.workload) <= kMostTaskRows;
   return options;
 }
 
+Result<RunOutcome> Simulate(const sim::SimulationFile& file, const sched::Variant& variant, sim::SimOptions options,
+                            bool foretells) {
+  RunOutcome outcome;
+  Foretelling foretelling(variant.scheduler, file.workload.jobs.size());
+  if (foretells) options.watch = &foretelling;
+  MILLRACE_ASSIGN(outcome.result,
+                  sim::Simulate(file.cluster, file.workload, variant.scheduler, variant.settings, options));
+  foretelling.Write(&outcome.result);
+  if (outcome.result.relief)
+    return Invalid(variant.label + ": its program was relieved: " + outcome.result.relief->why);
+  outcome.result.scheduler = variant.label;
+  return outcome;
+}
+
 }  // namespace
+
+Result<RunOutcome> SimulateOnce(const sim::SimulationFile& file, const sched::Variant& variant, SimExtras extras) {
+  return Simulate(file, variant, OptionsOf(file), extras.foretelling);
+}
+
+SimExtras ExtrasFor(const std::vector<std::string>& metrics) {
+  const auto has = [&](const char* key) { return std::ranges::find(metrics, key) != metrics.end(); };
+  return {.slowdowns = has("slowdown") || has("bounded_slowdown"), .foretelling = has("foretold")};
+}
 
 Micros SampleInterval(const sim::SimulationFile& file) {
   constexpr Micros kSamples = 200;
@@ -39,8 +63,8 @@ Micros SampleInterval(const sim::SimulationFile& file) {
   return std::clamp(least / kSamples, 100 * kMillisecond, sim::SimOptions{}.sample_interval);
 }
 
-Result<SimArena> SimArena::Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns, outside::Launch launch) {
-  SimArena arena(std::move(draw), slowdowns, std::move(launch));
+Result<SimArena> SimArena::Make(DrawSimulation draw, std::uint64_t seed, SimExtras extras, outside::Launch launch) {
+  SimArena arena(std::move(draw), extras, std::move(launch));
   MILLRACE_TRY(arena.Draw(seed));
   return arena;
 }
@@ -49,7 +73,7 @@ Status SimArena::Draw(std::uint64_t seed) {
   MILLRACE_ASSIGN(file_, draw_(seed));
   seed_ = seed;
   alone_.clear();
-  if (!slowdowns_) return Status::Ok();
+  if (!extras_.slowdowns) return Status::Ok();
   MILLRACE_ASSIGN(alone_, sim::AloneTimes(file_.cluster, file_.workload, OptionsOf(file_)));
   return Status::Ok();
 }
@@ -66,16 +90,10 @@ std::vector<NodeRow> SimArena::Nodes() const {
 Result<RunOutcome> SimArena::Run(const RunRequest& request) {
   if (request.seed != seed_) MILLRACE_TRY(Draw(request.seed));
   sim::SimOptions options = OptionsOf(file_);
+  options.task_rows = sim::TasksOf(file_.workload) <= kMostTaskRows;
   options.alone = alone_;
   options.launch = launch_;
-  RunOutcome outcome;
-  const sched::Variant& variant = request.scheduler;
-  MILLRACE_ASSIGN(outcome.result,
-                  sim::Simulate(file_.cluster, file_.workload, variant.scheduler, variant.settings, options));
-  if (outcome.result.relief)
-    return Invalid(variant.label + ": its program was relieved: " + outcome.result.relief->why);
-  outcome.result.scheduler = variant.label;
-  return outcome;
+  return Simulate(file_, request.scheduler, std::move(options), extras_.foretelling);
 }
 
 }  // namespace millrace::compare

@@ -21,11 +21,23 @@ using DrawSimulation = std::function<Result<sim::SimulationFile>(std::uint64_t s
 // fairness is a mean over enough moments. It does not depend on the scheduler.
 [[nodiscard]] Micros SampleInterval(const sim::SimulationFile& file);
 
+// What some metrics need beside the run itself.
+struct SimExtras {
+  bool slowdowns = false;    // every job is also run alone
+  bool foretelling = false;  // ends of jobs are foretold (foretelling.h)
+};
+// Returns what the metrics of these keys need.
+[[nodiscard]] SimExtras ExtrasFor(const std::vector<std::string>& metrics);
+
+// Simulates one draw under one scheduler, without rows of tasks and times alone. Fails as Simulate does. Thread rule:
+// any thread.
+[[nodiscard]] Result<RunOutcome> SimulateOnce(const sim::SimulationFile& file, const sched::Variant& variant,
+                                              SimExtras extras);
+
 class SimArena final : public Arena {
  public:
-  // Draws the workload of `seed` at once. With `slowdowns`, every job is also run alone. `launch` starts the programs
-  // that schedulers name. Fails as `draw` does.
-  [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns,
+  // Draws the workload of `seed` at once. `launch` starts the programs that schedulers name. Fails as `draw` does.
+  [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, SimExtras extras = {},
                                              outside::Launch launch = outside::LaunchHere);
 
   [[nodiscard]] std::string Kind() const override { return "sim"; }
@@ -36,12 +48,12 @@ class SimArena final : public Arena {
   [[nodiscard]] const sim::SimulationFile& drawn() const { return file_; }
 
  private:
-  SimArena(DrawSimulation draw, bool slowdowns, outside::Launch launch)
-      : draw_(std::move(draw)), slowdowns_(slowdowns), launch_(std::move(launch)) {}
+  SimArena(DrawSimulation draw, SimExtras extras, outside::Launch launch)
+      : draw_(std::move(draw)), extras_(extras), launch_(std::move(launch)) {}
   [[nodiscard]] Status Draw(std::uint64_t seed);
 
   DrawSimulation draw_;
-  bool slowdowns_;
+  SimExtras extras_;
   outside::Launch launch_;
   std::uint64_t seed_ = 0;
   sim::SimulationFile file_;

@@ -198,9 +198,10 @@ TEST(AdviceTest, TheBestIsRecommendedWithWhatItGains) {
 
 TEST(AdviceTest, WhatIsGivenUpIsTold) {
   const Advice advice = Made(2).Add(0, 10, 100).Add(1, 30, 50).By("turnaround");
-  ASSERT_EQ(advice.costs.size(), 1u);
+  ASSERT_EQ(advice.costs.size(), 2u);
   EXPECT_EQ(advice.costs[0].metric->key, "wait");
   EXPECT_NEAR(advice.costs[0].comparison.ratio->value, 3, 0.1);
+  EXPECT_EQ(advice.costs[1].metric->key, "longest_wait");
 }
 
 TEST(AdviceTest, ThoseThatCannotBeToldApartServeBestTogether) {

@@ -133,7 +133,7 @@ class CompareTest(unittest.TestCase):
             block = file.read().split("```")[1]
         top = re.findall(r'^(?:  |\{ )"(\w+)":', block, re.M)
         self.assertEqual(list(document), top)
-        named = set(re.findall(r'"([a-z_]+)"', block)) | {metric["key"] for metric in document["metrics"]}
+        named = set(re.findall(r'"([a-z_]+)"', block)) | {key for run in document["runs"] for key in run["metrics"]}
 
         def keys(value):
             for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else []:
@@ -169,6 +169,8 @@ class CompareTest(unittest.TestCase):
                 "turnaround": statistics.fmean(turnarounds), "makespan": max(ends) - min(submits),
                 "wait": statistics.fmean(float(job["wait"]) for job in own),
                 "turnaround_p95": quantile_by_rank(turnarounds, 0.95),
+                "turnaround_p99": quantile_by_rank(turnarounds, 0.99),
+                "longest_wait": max(float(job["wait"]) for job in own),
                 "late": sum(float(job["end"]) > float(job["deadline"]) for job in with_deadline) / len(with_deadline),
                 "node_local": sum(int(job["maps_node"]) for job in own) / sum(
                     int(job[f"maps_{level}"]) for job in own for level in ("node", "rack", "datacenter", "off")),
@@ -369,7 +371,8 @@ class CompareTest(unittest.TestCase):
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "turnarond", *out), "did you mean turnaround"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "wait,wait", *out), "twice"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "wait,late,makespan,fairness", *out), "at most 3"),
-                ((self.workload, "--scheduler", "fifo,fair", "--metric", "slowdown", *out), "needs --slowdown"),
+                ((self.workload, "--scheduler", "fifo,fair", "--metric", "slowdown", *out), "need --slowdown"),
+                ((self.workload, "--scheduler", "fifo,fair", "--metric", "foretold", "--on", "local", *out), "is for simulations"),
                 ((self.workload, "--scheduler", "fifo,fair", "--practical", "3", *out), "--practical"),
                 ((self.workload, "--scheduler", "fifo,fair", "--repeat", "1", *out), "--repeat"),
                 ((self.workload, "--scheduler", "fifo,fair", "--on", "moon", *out), "moon"),

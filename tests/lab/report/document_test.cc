@@ -48,7 +48,7 @@ class Compared {
       overrides.seed = seed;
       return sim::ParseSimulation(toml, "w", overrides);
     };
-    SimArena arena = SimArena::Make(draw, 1, true).value();
+    SimArena arena = SimArena::Make(draw, 1, {.slowdowns = true, .foretelling = true}).value();
     subject_.nodes = arena.Nodes();
     EXPECT_EQ(MakeRuns(arena, material_.design, subject_.schedulers, store_, {}).value(), Making::kComplete);
     material_.counting = store_.Counting(blocks);

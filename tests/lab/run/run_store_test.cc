@@ -23,6 +23,7 @@ RunRecord Record(const PlannedRun& run) {
   record.outcome = Outcome({Job(0, "a", 0, 1, 4), Job(1, "b", 2, 2, 9)},
                            {Task(0, TaskKind::kMap, 0, 1, 2, 0, 4), Task(1, TaskKind::kReduce, 0, 2, 5, 6, 9)});
   record.outcome.result.samples = {{kSecond, {{1, 0}}, {{2, 1}}, {{3, 4}}, 2, 1, 0.25, 0.75}};
+  record.outcome.result.jobs[1].foretold = 6 * kSecond;
   record.outcome.result.stuck = {{1, "no slot"}};
   record.outcome.result.decision_seconds = 0.125;
   record.outcome.outputs = "abc", record.outcome.disturbed = "noise", record.outcome.master_cpu_seconds = 1.5;
@@ -57,6 +58,8 @@ TEST(RunRecordTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(EncodeRun(*read), bytes);
   EXPECT_EQ(read->run, record.run);
   EXPECT_EQ(read->outcome.result.jobs[1].Turnaround(), 7 * kSecond);
+  EXPECT_EQ(read->outcome.result.jobs[0].foretold, std::nullopt);
+  EXPECT_EQ(read->outcome.result.jobs[1].foretold, 6 * kSecond);
   EXPECT_EQ(read->outcome.result.tasks[1].attempt, record.outcome.result.tasks[1].attempt);
   EXPECT_EQ(read->outcome.result.summary.mean_turnaround, record.outcome.result.summary.mean_turnaround);
   EXPECT_EQ(read->outcome.result.samples[0].pending[TaskKind::kReduce], 4u);
@@ -69,14 +72,15 @@ TEST(RunRecordTest, ReadsBackWhatItWrote) {
 }
 
 // A frame of format 1 ends where the facts would begin, one of format 2 before the nodes among them: here with these
-// lists cut off, which are empty. Of attempts neither had what they needed of the cores; there are none.
+// lists cut off, which are empty. Of attempts neither had what they needed of the cores, and of jobs no format before 4
+// what was foretold; there are none.
 TEST(RunRecordTest, ReadsRunsOfOlderFormats) {
   RunRecord record = Record({0, 0, 0, false, 7, 0});
   record.outcome.facts = {};
-  record.outcome.result.tasks.clear();
+  record.outcome.result.tasks.clear(), record.outcome.result.jobs.clear(), record.outcome.result.stuck.clear();
   const std::string bytes = EncodeRun(record);
   constexpr std::size_t kHead = 8 + 4 + 4 + 8;  // magic, checksum, format, length
-  for (const auto& [format, cut] : {std::pair{1U, 3U}, std::pair{2U, 1U}}) {
+  for (const auto& [format, cut] : {std::pair{1U, 3U}, std::pair{2U, 1U}, std::pair{3U, 0U}}) {
     const std::string payload = bytes.substr(kHead, bytes.size() - kHead - cut);
     Encoder rest;
     rest.U32(format), rest.U64(payload.size()), rest.Raw(payload.data(), payload.size());
