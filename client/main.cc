@@ -23,6 +23,7 @@
 #include "lab/command/compare_command.h"
 #include "lab/command/history_command.h"
 #include "lab/command/sim_command.h"
+#include "lab/tune/tune_command.h"
 #include "lab/usage/usage_command.h"
 #include "master/access/access_rules.h"
 #include "master/master_main.h"
@@ -91,6 +92,7 @@ int Main(int argc, char** argv) {
       {"sim", "simulate a workload under schedulers", millrace::cli::SimCommand, {}},
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},
+      {"tune", "search schedulers and settings that would have served it better", millrace::tune::TuneCommand, {}},
       {"usage", "what jobs used of the cluster, by user, pool, day or name", millrace::usage::UsageCommand, {}},
       {"job export", "the page of a job as one file, for a browser anywhere", millrace::ui::ExportCommand, {}},
       {"ui", "the page of the cluster, on this machine and with your rights", millrace::ui::UiCommand, {}},

@@ -123,7 +123,7 @@ ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null",
 SILENT = {("fs", verb) for verb in ("put", "test", "touch", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance", "undelete")} | {
     ("job", "kill"), ("job", "priority"), ("job", "hold"), ("job", "release"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "maintenance"), ("node", "forget"), ("node", "unknown"),
     ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("access", "check"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("ca", "list"), ("master", "backup"),
-    ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",), ("ui",), ("stream",), ("export", "spark"), ("trace", "export")}
+    ("master", "restore"), ("master", "repair"), ("advise",), ("tune",), ("compare",), ("sim",), ("local",), ("master",), ("worker",), ("support",), ("ui",), ("stream",), ("export", "spark"), ("trace", "export")}
 
 
 def commands():

@@ -137,6 +137,10 @@ class JsonTest(unittest.TestCase):
         self.ask("advise", "--workload", drawn, "--scheduler", "fair", "--repeat", "8")
         late = self.write("late.toml", WORKLOAD.replace("map_time = 4\n", "map_time = 4\ndeadline = 40\n"))
         self.ask("advise", "--workload", late, "--goal", "deadlines", "--scheduler", "edf", "--repeat", "8")
+        self.ask("tune", "--workload", workload, "--scheduler", "fair", "--goal", "turnaround,prediction", "--repeat", "6")
+        self.ask("tune", "--workload", plain, "--scheduler", "mlq", "--tries", "4")
+        alone = self.write("alone.toml", "[cluster]\nnodes = 1\nmap_slots = 1\n[[jobs]]\ncount = 24\nmaps = 1\nmap_time = 1\narrival = { kind = \"interval\", every = 60 }\n")
+        self.ask("tune", "--workload", alone, "--scheduler", "fair,mlq", "--tries", "6", "--repeat", "6")
         self.ask("scheduler list")
         self.ask("run --list")
 
@@ -387,6 +391,7 @@ class JsonTest(unittest.TestCase):
                                f"sleep.map_time={'300ms' if n == 0 else '50ms'}", "-r", "0")[0].split()[-1].decode() for n in range(24)]
             c.run("job", "wait", *submitted)
             self.ask("advise", "--since", "1h", "--scheduler", "fair,sjf", "--repeat", "8", of=c)
+            self.ask("tune", "--since", "1h", "--scheduler", "fair,sjf", "--repeat", "6", of=c)
 
 
 if __name__ == "__main__":

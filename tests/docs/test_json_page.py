@@ -12,7 +12,7 @@ import unittest
 from json_page import PAGE, Checker, Page
 
 MILLRACE, HISTORY_DOC = sys.argv[1:3]
-METRICS = ("sim", "compare", "advise")  # their keys are those of metrics
+METRICS = ("sim", "compare", "advise", "tune")  # their keys are those of metrics
 
 
 def help_of(*words):
