@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/console/arguments.h"
@@ -71,8 +72,10 @@ void Declare(Arguments& arguments, CompareWords* words) {
                     "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers); for a "
                     "paper's file: its seeds");
   arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
-  arguments.Text("--metric", &words->metric,
-                 "at most three metrics that decide, separated by commas (default: turnaround,makespan,wait)");
+  arguments.Text(
+      "--metric", &words->metric,
+      "at most three metrics that decide, separated by commas, of all jobs or of a class, pool or user as in "
+      "turnaround/alert (default: turnaround,makespan,wait)");
   arguments.Text("--practical", &words->practical, "differences up to this size do not matter (default: 3%)");
   arguments.Text("--until-width", &words->width,
                  "instead of --repeat: run 8, 12 or 20 times, until the ratios are known to this share");
@@ -114,6 +117,10 @@ Result<Words> ParseHeadline(const std::string& text) {
         keys.begin() + static_cast<std::ptrdiff_t>(i))
       return Invalid("--metric names " + keys[i] + " twice");
     if (FindMetric(keys[i]) != nullptr) continue;
+    const std::string_view of_all = std::string_view(keys[i]).substr(0, keys[i].find('/'));
+    if (FindMetric(of_all) != nullptr)
+      return Invalid("--metric " + Quote(keys[i]) + ": " + std::string(of_all) +
+                     " is a figure of the cluster, not of jobs, so there is none of a class, a pool or a user");
     const std::optional<std::string> near = Nearest(keys[i], known);
     return Invalid("no metric " + Quote(keys[i]) + (near ? "; did you mean " + *near + "?" : "") +
                    "; --columns lists them");
@@ -135,6 +142,21 @@ struct Prepared {
   outside::Launch launch;
   Conditions conditions;
 };
+
+// Returns kInvalid if a metric is of a group that the workload does not have.
+Status CheckGroups(const std::vector<std::string>& headline, const sim::Workload& workload) {
+  for (const std::string& key : headline) {
+    const std::string_view group = GroupOf(key);
+    if (group.empty() || AnyInGroup(workload, group)) continue;
+    std::set<std::string> names;
+    for (const sim::SimJob& job : workload.jobs) names.insert({job.group, job.pool, job.user});
+    names.erase("");
+    const std::optional<std::string> near = Nearest(std::string(group), {names.begin(), names.end()});
+    return Invalid("--metric " + Quote(key) + ": no job is of a class, pool or user of this name" +
+                   (near ? "; did you mean " + *near + "?" : ""));
+  }
+  return Status::Ok();
+}
 
 Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const CompareWords& words,
                                          const std::string& path, const Prepared& prepared,
@@ -247,6 +269,7 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
   MILLRACE_TRY(ReadQuestion(words, &prepared));
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
+  MILLRACE_TRY(CheckGroups(prepared.subject.headline, file.workload));
   Subject& subject = prepared.subject;
   prepared.draw = [source](std::uint64_t seed) { return source.Draw(seed); };
   MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, prepared, file));

@@ -112,11 +112,12 @@ Json MetricsJson(const std::vector<JudgedMetric>& judged) {
   return json;
 }
 
-Json RunsJson(const std::vector<const RunRecord*>& counting) {
+Json RunsJson(const Material& material) {
   Json json = Json::array();
-  for (const RunRecord* record : counting) {
+  const std::vector<const Metric*> metrics = ShownMetrics(material.judged);
+  for (const RunRecord* record : material.counting) {
     Json values = Json::object();
-    for (const Metric& metric : Metrics()) values[std::string(metric.key)] = OrNull(metric.of(record->outcome), Exact);
+    for (const Metric* metric : metrics) values[std::string(metric->key)] = OrNull(metric->of(record->outcome), Exact);
     const std::string& disturbed = record->outcome.disturbed;
     json.push_back({{"scheduler", record->run.scheduler},
                     {"block", record->run.block},
@@ -368,7 +369,7 @@ Json DocumentOf(const Material& material) {
           {"schedulers", LabelsOf(subject.schedulers)},
           {"variants", VariantsJson(subject.schedulers)},
           {"metrics", MetricsJson(material.judged)},
-          {"runs", RunsJson(material.counting)},
+          {"runs", RunsJson(material)},
           {"comparisons", ComparisonsJson(material)},
           {"same_against_same", SameAgainstSameJson(material, true)},
           {"same_against_same_difference", SameAgainstSameJson(material, false)},

@@ -2,7 +2,6 @@
 #include "lab/report/groups.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -11,12 +10,7 @@
 namespace millrace::compare {
 namespace {
 
-using NameOf = const std::string& (*)(const sim::JobRow&);
-constexpr std::array<std::pair<std::string_view, NameOf>, 3> kKinds{{
-    {"class", [](const sim::JobRow& job) -> const std::string& { return job.group; }},
-    {"pool", [](const sim::JobRow& job) -> const std::string& { return job.pool; }},
-    {"user", [](const sim::JobRow& job) -> const std::string& { return job.user; }},
-}};
+using NameOf = std::string sim::JobRow::*;
 
 // The turnarounds of the jobs of one group that ended, in one run.
 struct Turnarounds {
@@ -28,7 +22,7 @@ using Groups = std::map<std::string, Turnarounds>;  // of a run, by name
 Groups GroupsOf(const RunRecord& record, NameOf name_of) {
   Groups groups;
   for (const sim::JobRow& job : record.outcome.result.jobs) {
-    Turnarounds& own = groups[name_of(job)];
+    Turnarounds& own = groups[job.*name_of];
     own.jobs += 1;
     if (!job.Ended()) continue;
     own.ended += 1;
@@ -40,7 +34,7 @@ Groups GroupsOf(const RunRecord& record, NameOf name_of) {
 bool PartsAlike(NameOf one, NameOf other, const std::vector<const RunRecord*>& counting) {
   return std::ranges::all_of(counting, [&](const RunRecord* record) {
     return std::ranges::all_of(record->outcome.result.jobs,
-                               [&](const sim::JobRow& job) { return one(job) == other(job); });
+                               [&](const sim::JobRow& job) { return job.*one == job.*other; });
   });
 }
 
@@ -99,7 +93,7 @@ std::vector<Grouping> JudgeGroups(const Design& design, const std::vector<const 
   std::vector<Grouping> groupings;
   std::vector<NameOf> ways;
   std::vector<sim::MetricRuns> judged;
-  for (const auto& [kind, name_of] : kKinds) {
+  for (const auto& [kind, name_of] : kGroupKinds) {
     const auto alike =
         std::ranges::find_if(ways, [&, of = name_of](NameOf way) { return PartsAlike(way, of, counting); });
     if (alike != ways.end()) {

@@ -68,7 +68,14 @@ std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const Ru
                                 const std::vector<std::string>& headline, const sim::CompareOptions& options) {
   std::vector<JudgedMetric> judged;
   std::vector<sim::MetricRuns> all;
-  for (const Metric& metric : Metrics()) {
+  std::vector<const Metric*> metrics;
+  for (const Metric& metric : Metrics()) metrics.push_back(&metric);
+  for (const std::string& key : headline) {
+    if (!GroupOf(key).empty()) metrics.push_back(FindMetric(key));
+  }
+  for (const Metric* one : metrics) {
+    if (one == nullptr) continue;
+    const Metric& metric = *one;
     std::optional<sim::MetricRuns> runs = RunsOf(metric, design, counting);
     if (!runs) continue;
     runs->least = LeastDifference(metric, design, counting, options.practical);
@@ -82,6 +89,15 @@ std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const Ru
       sim::Compare(all, design.baseline, WithRuns(options, design, counting));
   for (std::size_t i = 0; i < judged.size(); ++i) judged[i].comparison = std::move(comparisons[i]);
   return judged;
+}
+
+std::vector<const Metric*> ShownMetrics(const std::vector<JudgedMetric>& judged) {
+  std::vector<const Metric*> shown;
+  for (const Metric& metric : Metrics()) shown.push_back(&metric);
+  for (const JudgedMetric& one : judged) {
+    if (!GroupOf(one.metric->key).empty()) shown.push_back(one.metric);
+  }
+  return shown;
 }
 
 sim::CompareOptions WithRuns(sim::CompareOptions options, const Design& design,

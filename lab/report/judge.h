@@ -22,11 +22,14 @@ struct JudgedMetric {
   sim::MetricComparison comparison;
 };
 
-// Judges the metrics that every run has. `headline` holds keys; `counting` holds the runs that count, of complete
-// blocks. Requires: two blocks.
+// Judges the metrics that every run has, and those of groups that are in the headline. `headline` holds keys;
+// `counting` holds the runs that count, of complete blocks. Requires: two blocks.
 [[nodiscard]] std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const RunRecord*>& counting,
                                               const std::vector<std::string>& headline,
                                               const sim::CompareOptions& options);
+
+// Returns all metrics, and those of groups that were judged, in the order in which they are shown.
+[[nodiscard]] std::vector<const Metric*> ShownMetrics(const std::vector<JudgedMetric>& judged);
 
 // Returns the options, completed with the facts of the runs that decide whether there can be a verdict.
 [[nodiscard]] sim::CompareOptions WithRuns(sim::CompareOptions options, const Design& design,

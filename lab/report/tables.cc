@@ -70,13 +70,14 @@ std::string ComparisonsCsv(const Material& material) {
 std::string RunsCsv(const Material& material) {
   std::vector<std::string> columns = RunColumns();
   columns.emplace_back("disturbed");
-  for (const Metric& metric : Metrics()) columns.emplace_back(metric.key);
+  const std::vector<const Metric*> metrics = ShownMetrics(material.judged);
+  for (const Metric* metric : metrics) columns.emplace_back(Field(std::string(metric->key)));
   std::string text;
   Line(&text, columns);
   for (const RunRecord* record : material.counting) {
     std::vector<std::string> cells = RunCells(material, *record);
     cells.push_back(Field(record->outcome.disturbed));
-    for (const Metric& metric : Metrics()) cells.push_back(NumberOrNothing(metric.of(record->outcome)));
+    for (const Metric* metric : metrics) cells.push_back(NumberOrNothing(metric->of(record->outcome)));
     Line(&text, cells);
   }
   return text;

@@ -41,7 +41,10 @@ Result<RunOutcome> SimulateOnce(const sim::SimulationFile& file, const sched::Va
 }
 
 SimExtras ExtrasFor(const std::vector<std::string>& metrics) {
-  const auto has = [&](const char* key) { return std::ranges::find(metrics, key) != metrics.end(); };
+  // A metric may be of a group: "foretold/alert".
+  const auto has = [&](const char* key) {
+    return std::ranges::any_of(metrics, [&](const std::string& one) { return one.substr(0, one.find('/')) == key; });
+  };
   return {.slowdowns = has("slowdown") || has("bounded_slowdown"), .foretelling = has("foretold")};
 }
 

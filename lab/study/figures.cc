@@ -48,7 +48,7 @@ std::vector<double> MapsByNode(const RunOutcome& run) {
   return maps;
 }
 
-constexpr Metric kOfPapers[] = {
+const Metric kOfPapers[] = {
     {"gain", "gain over the baseline", "ratio", Better::kHigher,
      "How many times as long a job took under the baseline, on average over the jobs.",
      [](const RunOutcome& run) { return MeanOf(GainsOf(run)); }},

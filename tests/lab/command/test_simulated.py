@@ -214,6 +214,17 @@ class CompareTest(unittest.TestCase):
         for row, comparison in zip(self.table("c", "comparisons.csv"), document["comparisons"]):
             self.assertEqual((row["metric"], row["verdict"]), (comparison["metric"], comparison["verdict"]))
 
+    def test_a_metric_of_a_group_decides(self):
+        done = self.compare(self.workload, "--scheduler", "fifo,fair", "--repeat", "6", "--metric", "turnaround/short,turnaround", "-o", self.at("c"))
+        self.assertIn("turnaround/short", done.stdout)
+        document, jobs = self.document("c"), self.table("c", "jobs.csv")
+        self.assertEqual(document["design"]["headline"], ["turnaround/short", "turnaround"])
+        for run in self.table("c", "runs.csv"):
+            own = [float(job["turnaround"]) for job in jobs if (job["block"], job["order"]) == (run["block"], run["order"]) and job["user"] == "b"]
+            self.assertAlmostEqual(float(run["turnaround/short"]), statistics.fmean(own), places=5)
+        (row,) = (row for row in document["comparisons"] if row["metric"] == "turnaround/short")
+        self.assertLess(row["ratio"]["value"], 1)
+
     def test_groups_by_another_computation(self):
         with open(self.workload, "a", encoding="utf-8") as file:
             file.write("[[jobs]]\nname = \"other\"\ncount = 4\nmaps = 3\nmap_time = 4\nuser = [\"a\", \"c\"]\npool = \"odd\"\n")
@@ -372,6 +383,8 @@ class CompareTest(unittest.TestCase):
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "wait,wait", *out), "twice"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "wait,late,makespan,fairness", *out), "at most 3"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "slowdown", *out), "need --slowdown"),
+                ((self.workload, "--scheduler", "fifo,fair", "--metric", "turnaround/shrot", *out), "did you mean short?"),
+                ((self.workload, "--scheduler", "fifo,fair", "--metric", "fairness/short", *out), "a figure of the cluster"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "foretold", "--on", "local", *out), "is for simulations"),
                 ((self.workload, "--scheduler", "fifo,fair", "--practical", "3", *out), "--practical"),
                 ((self.workload, "--scheduler", "fifo,fair", "--repeat", "1", *out), "--repeat"),

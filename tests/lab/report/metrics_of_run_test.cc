@@ -48,6 +48,28 @@ TEST(MetricsOfRunTest, TheErrorOfForetoldEndsIsOverWhatHappened) {
   EXPECT_EQ(Of("foretold", OutcomeOf({silent})), std::nullopt);
 }
 
+TEST(MetricsOfRunTest, AMetricOfAGroupIsOfItsJobsAlone) {
+  // Classes are named like pools and users here, but for the last job.
+  sim::JobRow a = testing::Job(0, "a", 0, 1, 9), b = testing::Job(1, "b", 10, 11, 14),
+              other = testing::Job(2, "b", 0, 5, 30);
+  other.group = "c", other.user = "ann", other.deadline = 20 * kSecond, b.deadline = 20 * kSecond;
+  const RunOutcome outcome = OutcomeOf({a, b, other});
+  EXPECT_EQ(Of("turnaround/b", outcome), 4.0) << "the class comes before the pool";
+  EXPECT_EQ(Of("turnaround/class=b", outcome), 4.0);
+  EXPECT_EQ(Of("turnaround/pool=b", outcome), (4.0 + 30) / 2);
+  EXPECT_EQ(Of("turnaround/ann", outcome), 30.0) << "no class and no pool has this name";
+  EXPECT_EQ(Of("longest_wait/pool=b", outcome), 5.0);
+  EXPECT_EQ(Of("late/pool=b", outcome), 0.5);
+  EXPECT_EQ(Of("late/a", outcome), std::nullopt);
+  EXPECT_EQ(Of("turnaround/nobody", outcome), std::nullopt);
+  EXPECT_EQ(Of("turnaround/user=b", outcome), 4.0);
+  const Metric* const one = FindMetric("turnaround/b");
+  EXPECT_EQ(one, FindMetric("turnaround/b")) << "it stays";
+  EXPECT_EQ(one->name, "mean turnaround of b");
+  for (const char* key : {"turnaround/", "fairness/b", "nothing/b", "utilisation/b", "/b"})
+    EXPECT_EQ(FindMetric(key), nullptr) << key;
+}
+
 // Jobs that are all alike, and each alone on the cluster: once one has ended, the ends of the others are known.
 TEST(ForetellingTest, WhatIsAlwaysTheSameIsForetold) {
   const auto draw = [](std::uint64_t) {

@@ -6,9 +6,14 @@
 #include <cmath>
 #include <set>
 
+#include "base/file.h"
+#include "lab/report/judge.h"
+#include "lab/run/make_runs.h"
+#include "lab/run/sim_arena.h"
 #include "lab/tune/knob.h"
 #include "lab/tune/search.h"
 #include "lab/tune/tuning.h"
+#include "lab/tune/tuning_text.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
@@ -379,6 +384,82 @@ TEST(PartsTest, AShortHistoryIsNotDivided) {
   compare::History drawn = HistoryOf(100);
   drawn.redrawn = false;
   EXPECT_EQ(PartsOf(drawn).later, 0u);
+}
+
+// ---- what is told ----
+
+// Runs of fifo and fair in the simulator: short jobs behind long ones.
+class Compared {
+ public:
+  Compared() {
+    const std::string toml =
+        "[cluster]\nnodes = 4\n[[jobs]]\nname = \"long\"\nuser = \"a\"\ncount = 10\nmaps = 30\nmap_time = 10\n"
+        "arrival = { kind = \"interval\", every = 90 }\n[[jobs]]\nname = \"short\"\nuser = \"b\"\ncount = 10\nmaps = "
+        "2\n"
+        "map_time = { uniform = [2, 6] }\narrival = { kind = \"interval\", every = 90 }\n";
+    const auto draw = [toml](std::uint64_t seed) {
+      sim::Overrides overrides;
+      overrides.seed = seed;
+      return sim::ParseSimulation(toml, "w", overrides);
+    };
+    history_.file = draw(1).value(), history_.name = "w", history_.in_force = {"fifo", "fifo", "", {}};
+    subject_.schedulers = {history_.in_force, {"fair", "fair", "", {}}};
+    subject_.headline = {"turnaround"}, subject_.where = "sim";
+    compare::SimArena arena = compare::SimArena::Make(draw, 1).value();
+    subject_.nodes = arena.Nodes();
+    told_.goals = {compare::FindMetric("turnaround")};
+    compare::Design design;
+    design.schedulers = 2, design.blocks = 8, design.same_against_same = false;
+    EXPECT_EQ(compare::MakeRuns(arena, design, subject_.schedulers, store_, {}).value(), compare::Making::kComplete);
+    material_ = {&subject_, design, store_.Counting(8), {}};
+    material_.judged = compare::Judge(design, material_.counting, subject_.headline, {});
+    told_.history = &history_, told_.material = &material_, told_.schedulers = 2;
+    told_.tries = {{subject_.schedulers[0], {}}, {subject_.schedulers[1], {}}};
+    told_.searched.tries = {{0, 16, {0}}, {1, 16, {-0.5}}};
+    told_.searched.last = {0, 1}, told_.searched.ratios = {true}, told_.searched.runs = 32;
+    told_.finalists = {1};
+    told_.tuning = TuningOf(material_, told_.goals);
+  }
+  Told& told() { return told_; }
+
+ private:
+  compare::History history_;
+  compare::Subject subject_;
+  TempDir directory_ = TempDir::Make("tuned").value();
+  compare::RunStore store_ =
+      compare::RunStore::Open(directory_.path() + "/c", {}, {2, 0, 1, 1, false}, 1'000, false).value();
+  compare::Material material_;
+  Told told_;
+};
+
+TEST(TuningTextTest, SaysWhatLiveRunsSay) {
+  Compared compared;
+  Told& told = compared.told();
+  ASSERT_EQ(told.tuning.chosen, 1u) << told.tuning.why;
+  EXPECT_TRUE(TuningJson(told)["live"].is_null());
+  told.live = LiveCheck{"local", told.material};
+  EXPECT_THAT(TuningText(told), HasSubstr("On real daemons (local, 8 runs of each):\n"));
+  EXPECT_THAT(TuningText(told), HasSubstr("By mean turnaround the simulator said better, and live runs say better.\n"));
+  EXPECT_EQ(TuningJson(told)["live"]["where"], "local");
+  EXPECT_EQ(TuningJson(told)["live"]["findings"]["schedulers"], (nlohmann::json{"fifo", "fair"}));
+}
+
+TEST(TuningTextTest, ASimulatorThatIsFurtherOffThanTheGainIsNotToBeBelieved) {
+  Compared compared;
+  compared.told().model = compare::ModelCheck{10, 100};
+  EXPECT_THAT(TuningText(compared.told()), HasSubstr("an error larger than the gain"));
+  compared.told().model = compare::ModelCheck{10, 10.1};
+  EXPECT_THAT(TuningText(compared.told()), Not(HasSubstr("an error larger")));
+  EXPECT_EQ(TuningJson(compared.told())["model"]["live"], 10);
+}
+
+TEST(TuningTextTest, WhatWasAppliedIsSaidInPlaceOfWhatToDo) {
+  Compared compared;
+  EXPECT_THAT(TuningText(compared.told()), HasSubstr("millrace scheduler set fair\n"));
+  compared.told().applied = "Applied: fair.";
+  EXPECT_THAT(TuningText(compared.told()), AllOf(HasSubstr("\nApplied: fair.\n"), Not(HasSubstr("scheduler set"))));
+  EXPECT_EQ(TriesCsv(compared.told()),
+            "scheduler,settings,draws,turnaround,finalist\nfifo,,16,1,no\nfair,,16,0.6065306597126334,yes\n");
 }
 
 }  // namespace
