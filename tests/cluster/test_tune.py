@@ -54,13 +54,19 @@ class Tune(unittest.TestCase):
                           next(line for line in f if line.startswith("small_job_maps")))
         self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o640)
         await_line(log, b"is in force", seen)  # the master has taken it up
-        seen = os.path.getsize(log)
+        # What somebody has written since is not undone with it.
+        with open(file, encoding="utf-8") as f:
+            applied = f.read()
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(applied + "\n[las]\nquantum = \"5s\"\n")
+        self.assertIn(b"is not the one that was written, so it was changed since", cluster.run("tune", "--undo", at, status=2)[1])
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(applied)
         said = cluster.run("tune", "--undo", at)[0].decode()
         self.assertEqual(said, f"Undone: mlq is in force again, with the scheduler file {file} as it was.\n")
         with open(file, encoding="utf-8") as f:
             self.assertEqual(f.read(), BEFORE)
         self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o640)
-        await_line(log, b"is in force", seen)
         self.assertIn(b"nothing was applied", cluster.run("tune", "--undo", at, status=1)[1])
 
     def test_a_scheduler_is_applied_and_put_back_unless_somebody_changed_it(self):
