@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +29,7 @@ constexpr std::size_t kLongestKept = 400;      // bytes of a line in the transcr
 constexpr std::size_t kErrorBytes = 16 << 10;  // of standard error that are kept
 constexpr std::size_t kAtOnce = 64 << 10;
 constexpr Micros kLastWords = 1 * kSecond;
+constexpr int kAboveDescriptors = 100;
 
 Micros SteadyNow() {
   timespec now{};
@@ -61,6 +62,56 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// What a child needs between fork and exec.
+struct Birth {
+  char* const* words;
+  char* const* environment;
+  int lines, errors;
+  const std::vector<std::pair<int, int>>* descriptors;
+  pid_t parent;
+};
+
+// Async-signal-safe. Writes the error to `why` if the program cannot be executed.
+[[noreturn]] void Become(const Birth& birth, int why) {
+  // Nobody else would end a child that is at work when its parent is killed. The first words are that if the parent has
+  // ended before.
+  bool ready = ::setpgid(0, 0) == 0 && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == birth.parent;
+  ready = ready && ::dup2(birth.lines, STDIN_FILENO) >= 0 && ::dup2(birth.lines, STDOUT_FILENO) >= 0 &&
+          ::dup2(birth.errors, STDERR_FILENO) >= 0;
+  for (const auto& [own, number] : *birth.descriptors) ready = ready && ::dup2(own, number) >= 0;
+  PlainSignals();
+  if (ready) ::execvpe(birth.words[0], birth.words, birth.environment);
+  const int error = errno;
+  (void)!::write(why, &error, sizeof error);
+  ::_exit(127);
+}
+
+// Starts the child. Returns 0, or why that failed, and then there is none.
+int Bear(const Birth& birth, pid_t* pid) {
+  int why[2] = {-1, -1};
+  if (::pipe2(why, O_CLOEXEC) != 0) return errno;
+  int error = 0;
+  // Above the numbers that the child's descriptors take.
+  int told = ::fcntl(why[1], F_DUPFD_CLOEXEC, kAboveDescriptors);
+  if (told < 0) error = errno;
+  if (error == 0) {
+    *pid = ::fork();
+    if (*pid == 0) Become(birth, told);
+    if (*pid < 0) error = errno;
+  }
+  CloseAll({why[1], told});
+  if (error == 0) {
+    (void)::setpgid(*pid, *pid);  // whoever is first
+    ssize_t got = 0;
+    while ((got = ::read(why[0], &error, sizeof error)) < 0 && errno == EINTR) {
+    }
+    if (got != sizeof error) error = 0;  // closed by exec
+    if (error != 0) (void)WaitForChild(*pid);
+  }
+  CloseAll({why[0]});
+  return error;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LineChild>> LineChild::Start(LineCommand command) {
@@ -72,24 +123,14 @@ Result<std::unique_ptr<LineChild>> LineChild::Start(LineCommand command) {
     return FromErrno(error, "start " + Quote(name));
   }
   for (const int fd : {lines[0], errors[0]}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, lines[1], STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, lines[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO);
-  for (const auto& [own, number] : command.descriptors) ::posix_spawn_file_actions_adddup2(&actions, own, number);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  PlainSignals(&attributes, POSIX_SPAWN_SETPGROUP);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
   const std::vector<char*> words = Pointers(command.argv);
   std::vector<char*> variables;
   if (command.environment) variables = Pointers(*command.environment);
+  const Birth birth{
+      words.data(), command.environment ? variables.data() : environ, lines[1], errors[1], &command.descriptors,
+      ::getpid()};
   pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, words[0], &actions, &attributes, words.data(),
-                                   command.environment ? variables.data() : environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
+  const int error = Bear(birth, &pid);
   CloseAll({lines[1], errors[1]});
   if (error != 0) {
     CloseAll({lines[0], errors[0]});

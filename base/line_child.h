@@ -4,7 +4,9 @@
 // descriptors or ignore SIGTERM.
 //
 // The child is the first of a process group of its own. The child and what is left in its group end, by SIGKILL, when
-// this object ends; a process that has moved to another group, as daemons do, does not. Thread rule: one thread.
+// this object ends; a process that has moved to another group, as daemons do, does not. The child itself, though not
+// what it has started, also ends with the thread that started it, however that ends: a parent that is killed leaves
+// no child at work. Thread rule: one thread.
 #pragma once
 
 #include <sys/types.h>

@@ -2,6 +2,7 @@
 #include "schedulers/outside/program.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,9 +32,14 @@ std::vector<std::string> CommandOf(const std::string& program) {
 // Says what to do where the system's words about a program that does not start mislead.
 Result<std::unique_ptr<LineChild>> Advised(Result<std::unique_ptr<LineChild>> child, const std::string& path) {
   if (child.ok() || ::access(path.c_str(), F_OK) != 0) return child;
+  struct stat what {};
+  if (::stat(path.c_str(), &what) == 0 && S_ISDIR(what.st_mode))
+    return Invalid("start " + Quote(path) + ": it is a directory");
   const Status& failed = child.status();
   if (::access(path.c_str(), X_OK) != 0 && !path.ends_with(".py"))
     return Status(failed.code(), failed.message() + "; it is not executable: chmod +x makes it so");
+  if (failed.message().find(std::strerror(ENOEXEC)) != std::string::npos)
+    return Status(failed.code(), failed.message() + "; a script begins with #! and its interpreter");
   if (failed.message().find(std::strerror(ENOENT)) == std::string::npos) return child;
   return Status(failed.code(), failed.message() +
                                    "; the file is there, but not the interpreter that its first line names (with line "
@@ -88,7 +94,7 @@ class Program final : public Adviser {
 }  // namespace
 
 Result<std::unique_ptr<LineChild>> LaunchHere(const std::string& program) {
-  return Advised(LineChild::Start(CommandOf(program)), program);
+  return Advised(LineChild::Start(LineCommand{.argv = CommandOf(program), .name = program}), program);
 }
 
 Result<std::unique_ptr<LineChild>> LaunchAlone(const sandbox::Alone& alone, const std::string& program) {
@@ -104,7 +110,7 @@ Result<std::unique_ptr<Adviser>> Start(const Launch& launch, const std::string& 
   const std::string hello = "hello " + std::string(kVersion) + " clock=" + std::string(clock) + "\n";
   std::string line;
   const Result<std::string> before = child->Ask(hello, "hello", patience, kMostHelloBytes, &line);
-  if (!before.ok()) return Status(StatusCode::kIo, before.status().message());
+  if (!before.ok()) return Status(StatusCode::kIo, "before it said hello, " + before.status().message());
   if (!before->empty()) return Invalid(Quote(program) + " began with " + Quote(*before) + " in place of hello");
   MILLRACE_ASSIGN(const Kind kind, ReadHello(program, line));
   return std::unique_ptr<Adviser>(std::make_unique<Program>(program, std::move(child), kind));

@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -36,6 +38,30 @@ TEST(LineChildTest, AsksAndKeepsWhatComesAfterTheAnswerForTheNext) {
   EXPECT_EQ(*answer, "three\n");
   EXPECT_EQ(end, "seen 2");
   EXPECT_EQ(child->Transcript(), "> first\n< one\n< two\n< seen 1\n> 2\n< three\n< seen 2\n");
+}
+
+// Whoever is killed ends nothing himself.
+TEST(LineChildTest, AChildAtWorkEndsWithItsParent) {
+  const TempDir directory = TempDir::Make("line-child").value();
+  const std::string fifo = directory.path() + "/alive";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    // The child keeps the pipe open for writing, and is at work.
+    auto child = LineChild::Start({"/bin/sh", "-c", "exec 9>\"$1\"; echo seen; while :; do :; done", "sh", fifo});
+    std::string end;
+    const bool answered = child.ok() && (*child)->Ask("", "seen", kLong, kMost, &end).ok();
+    if (answered) ::raise(SIGKILL);
+    ::_exit(1);
+  }
+  const int alive = ::open(fifo.c_str(), O_RDONLY | O_CLOEXEC);  // until the child has opened it
+  ASSERT_GE(alive, 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(parent, &status, 0), parent);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the parent was not killed";
+  char byte = 0;
+  EXPECT_EQ(::read(alive, &byte, 1), 0) << "the end of the file comes when the child is gone";
+  ::close(alive);
 }
 
 // A word that only begins like the last one is not it.

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +88,33 @@ class LinesTest(unittest.TestCase):
         self.assertEqual(sink.getvalue(), b"order maps= reduces= permits=\nseen 1\n")
         self.assertEqual(errors.getvalue(), "thinking\n" * 3)
 
+    def test_what_would_decide_nothing_is_refused(self):
+        class Typo(millrace.Policy):
+            def ordr(self, cluster, kind):
+                return cluster.jobs
+
+        class Empty(millrace.Policy):
+            pass
+
+        class Other:
+            def order(self, cluster, kind):
+                return cluster.jobs
+
+        for made, said in ((Typo, "is ordr() meant to be order()?"), (Empty, "Empty has none of order(), place(), preempt() and wake()"), (Other, "Other is none")):
+            with self.subTest(made), self.assertRaisesRegex(millrace.UsageError, re.escape(said)):
+                policy.serve(made, source=io.BytesIO(), sink=io.BytesIO())
+
+    def test_what_a_hook_returns_is_checked(self):
+        for hook, wrong, said in (("order", None, "Mine.order() returned None; it returns jobs, or their ids"), ("order", "job1", "returned 'job1'"), ("order", [3], "returned 3 among others"),
+                                  ("place", None, "Mine.place() returned None; it returns launches"), ("place", [("job1", "n1")], "as (job, node, kind)"), ("preempt", 7, "Mine.preempt() returned 7")):
+            made = type("Mine", (millrace.Policy,), {hook: lambda *_, wrong=wrong: wrong})
+            with self.subTest(hook=hook, wrong=wrong), self.assertRaisesRegex(millrace.UsageError, re.escape(said)):
+                policy.serve(made, source=io.BytesIO(b"at now=1\ndecide question=1\n"), sink=io.BytesIO())
+        generated = type("Mine", (millrace.Policy,), {"order": lambda *_: (job for job in ("job2", "job1"))})
+        sink = io.BytesIO()
+        policy.serve(generated, source=io.BytesIO(b"at now=1\ndecide question=1\n"), sink=sink)
+        self.assertEqual(sink.getvalue(), b"order maps=job2,job1 reduces=job2,job1 permits=job2,job1\nseen 1\n")
+
     def test_the_time_of_a_task(self):
         job = policy.Job("job1", map_time=5, profile_map_time=7, profile_reduce_time=3)
         self.assertEqual([job.task_time("map"), job.task_time("reduce")], [5, 3])
@@ -141,6 +169,24 @@ class SimulatedTest(unittest.TestCase):
     def without_answers(journal):
         """The events, without the lines by which a program speaks and without the marks of Decide, which comes again after each answer."""
         return [line for line in journal.splitlines() if line.split(" ")[1] not in ("PolicyAnswered", "decide", "SchedulerSet")]
+
+    def test_a_simulation_goes_on_whatever_a_program_wants_to_be_woken_for(self):
+        for kind in ("ranking", "assignment"):
+            past = self.write("past.py", f"""\
+                #!{sys.executable}
+                import millrace
+
+                class Past(millrace.Policy):
+                    kind = {kind!r}
+
+                    def wake(self, cluster):
+                        return cluster.now
+
+                millrace.serve(Past)
+                """, 0o755)
+            done = self.millrace("sim", self.workload("w.toml", 1), "--scheduler", f"external:{past}", timeout=60)
+            self.assertIn("past       25 of 25", done.stdout)
+            self.assertIn("wake%20at%200 why=the%20time%20is%20not%20after%20now", done.stderr)  # and it was relieved
 
     def test_examples_decide_as_the_built_in_schedulers(self):
         for seed in range(1, 5):
@@ -327,7 +373,7 @@ class SimulatedTest(unittest.TestCase):
         self.assertIn("\n> decide question=1\n", errors, "the transcript is in lines")
         self.assertIn("refused what=order%20of%20job999 why=there%20was%20never%20such%20a%20job", errors)
         self.assertIn("why=it%20is%20named%20twice", errors)
-        self.assertIn("launch%20of%20job0%20on%20n77 why=the%20node%20has%20no%20free%20slot", errors)
+        self.assertIn("launch%20of%20job0%20on%20n77 why=no%20such%20node%20takes%20part", errors)
 
     def test_a_program_that_sleeps_and_ignores_signals(self):
         errors = self.relieved(self.script("bad.py", "signal.signal(signal.SIGTERM, signal.SIG_IGN); open(%r, 'w').write(str(os.getpid())); time.sleep(1000)" % str(self.directory / "pid")))

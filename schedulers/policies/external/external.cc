@@ -10,6 +10,7 @@
 namespace millrace::sched {
 namespace {
 
+constexpr Micros kShortestWake = kMillisecond;
 constexpr std::size_t kMostRefusals = 20;  // told with one question; the others are only counted
 
 }  // namespace
@@ -145,7 +146,7 @@ std::string External::Misread(std::string_view answer) const {
   return ParseAnswer(answer, &read);
 }
 
-void External::Answer(const ClusterState& state, std::string_view answer, Micros) {
+void External::Answer(const ClusterState& state, std::string_view answer, Micros now) {
   ProgramAnswer read;
   (void)ParseAnswer(answer, &read);
   ++counts_.answered;
@@ -156,7 +157,11 @@ void External::Answer(const ClusterState& state, std::string_view answer, Micros
   }
   launches_.assign(read.launches.begin(), read.launches.end());
   preempts_ = std::move(read.preempts);
-  wake_ = read.wake;
+  wake_.reset();
+  if (read.wake && *read.wake <= now) Refuse("wake at " + std::to_string(*read.wake), "the time is not after now");
+  // Time goes on between two questions that nothing but the program asks for.
+  const Micros apart = assigns() ? kShortestWake : std::max(terms_.interval, kShortestWake);
+  if (read.wake && *read.wake > now) wake_ = std::max(*read.wake, now + apart);
 }
 
 // A job that has ended since the question is no fault of the program.
@@ -219,6 +224,8 @@ std::optional<Decision> External::Grant(const ClusterState& state, const LaunchW
   const JobState* const job = state.FindJob(wish.job);
   if (job == nullptr || !job->alive()) {
     Refuse(what, "no such job lives");
+  } else if (const NodeState* const node = state.FindNode(wish.node); node == nullptr || !node->alive) {
+    Refuse(what, "no such node takes part");
   } else if (!state.FreeNodes(wish.kind).Contains(wish.node.value)) {
     Refuse(what, "the node has no free slot");
   } else if (!job->runnable[wish.kind]) {

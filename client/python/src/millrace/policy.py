@@ -16,6 +16,7 @@ docs/schedulers/external.md describes; this module keeps the state of the cluste
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -25,6 +26,7 @@ from urllib.parse import quote, unquote
 from .errors import UsageError
 
 Kind = Literal["map", "reduce", "permit"]
+HOOKS = ("order", "place", "preempt", "wake")
 KINDS: tuple[Kind, ...] = ("map", "reduce", "permit")
 VERSION = "1"
 _PLAIN = "_.:/+,;-"  # and letters and digits: these bytes stand for themselves
@@ -209,16 +211,41 @@ class Mirror:
         return None
 
 
+def _returned(policy: Policy, hook: str, what: Any, wanted: str) -> list[Any]:
+    """Returns what a hook has returned as a list, or says which hook returned what in place of what."""
+    if isinstance(what, (str, bytes)) or not isinstance(what, Iterable):
+        raise UsageError(f"{type(policy).__name__}.{hook}() returned {what!r}; it returns {wanted} (none: an empty list)")
+    return list(what)
+
+
+def _tuples(policy: Policy, hook: str, what: Any, wanted: str, size: int) -> list[Any]:
+    items = _returned(policy, hook, what, wanted)
+    for item in items:
+        if not isinstance(item, (tuple, list)) or len(item) != size:
+            raise UsageError(f"{type(policy).__name__}.{hook}() returned {item!r} among others; it returns {wanted}")
+    return items
+
+
+def _ordered(policy: Policy, what: Any) -> list[str]:
+    wanted = "jobs, or their ids"
+    ids = []
+    for item in _returned(policy, "order", what, wanted):
+        if not isinstance(item, (Job, str)):
+            raise UsageError(f"{type(policy).__name__}.order() returned {item!r} among others; it returns {wanted}")
+        ids.append(_id(item))
+    return ids
+
+
 def answer(policy: Policy, cluster: Cluster) -> list[str]:
     """Returns the lines of the policy's answer about the present state."""
     lines = []
-    for job, kind, tasks, reason in policy.preempt(cluster):
+    for job, kind, tasks, reason in _tuples(policy, "preempt", policy.preempt(cluster), "what is killed, as (job, kind, number of attempts, why)", 4):
         lines.append(f"preempt kind={kind} job={_id(job)} tasks={tasks} reason={quote(reason, safe=_PLAIN)}")
-    for job, node, kind in policy.place(cluster):
+    for job, node, kind in _tuples(policy, "place", policy.place(cluster), "launches, as (job, node, kind)", 3):
         lines.append(f"launch kind={kind} job={_id(job)} node={_id(node)}")
     words = []
     for kind in KINDS:
-        jobs = ",".join(_id(job) for job in policy.order(cluster, kind))
+        jobs = ",".join(_ordered(policy, policy.order(cluster, kind)))
         words.append(f"{kind}s={jobs}")
     lines.append("order " + " ".join(words))
     at = policy.wake(cluster)
@@ -227,10 +254,24 @@ def answer(policy: Policy, cluster: Cluster) -> list[str]:
     return lines
 
 
+def _check_hooks(policy: Policy) -> None:
+    """Refuses what decides nothing: a hook whose name is misspelt is no hook."""
+    made = type(policy)
+    if not isinstance(policy, Policy):
+        raise UsageError(f"serve() takes a subclass of millrace.Policy, and {made.__name__} is none")
+    if any(getattr(made, hook) is not getattr(Policy, hook) for hook in HOOKS):
+        return
+    names = [name for name, value in vars(made).items() if callable(value) and not name.startswith("_")]
+    near = [(name, like[0]) for name in names if (like := difflib.get_close_matches(name, HOOKS, 1, 0.6))]
+    hint = f"; is {near[0][0]}() meant to be {near[0][1]}()?" if near else ""
+    raise UsageError(f"{made.__name__} has none of order(), place(), preempt() and wake(), so it would decide nothing{hint}")
+
+
 def serve(policy: Union[Policy, type[Policy]], *, source: Optional[BinaryIO] = None, sink: Optional[BinaryIO] = None) -> None:
     """Answers until whoever asks has gone. `source` and `sink` are standard input and output if they are not given; what the policy prints
     goes to standard error then, since a stray line would be taken for an answer."""
     made = policy() if isinstance(policy, type) else policy
+    _check_hooks(made)
     source = source or sys.stdin.buffer
     sink = sink or sys.stdout.buffer
     printed, sys.stdout = sys.stdout, sys.stderr

@@ -238,6 +238,33 @@ TEST(ExternalTest, IsAskedWhenTheProgramWantsToBe) {
   EXPECT_EQ(engine.outside()->open(), 3U);
 }
 
+// Otherwise a simulation would ask for ever at one moment, and a master all the time.
+TEST(ExternalTest, TimeGoesOnBetweenQuestionsThatOnlyTheProgramAsksFor) {
+  for (const OutsideTerms::Kind kind : {kRanking, kAssignment}) {
+    for (const auto& [wake, next] :
+         {std::pair("1000000", 0), std::pair("7", 0), std::pair("0", 0), std::pair("1000001", 1)}) {
+      Engine engine({}, Made(kind));
+      EXPECT_PLAYS(&engine, R"(
+        0 NodeJoined node=n1 maps=1
+        1000000 JobSubmitted job=job1 maps=1:
+      )");
+      Effects effects;
+      engine.Decide(1'000'000, &effects);
+      ASSERT_EQ(engine.outside()->open(), 1U);
+      (void)engine.Apply(1'000'000, PolicyAnswered{1, "wake at=" + std::string(wake)}, &effects);
+      engine.Decide(1'000'000, &effects);
+      const auto at = engine.NextWake();
+      if (next == 0) {
+        EXPECT_EQ(engine.outside()->counts().refused, 1U) << wake;
+        EXPECT_FALSE(at && *at <= 1'000'000) << wake;
+      } else {
+        EXPECT_EQ(engine.outside()->counts().refused, 0U) << wake;
+        EXPECT_EQ(at, kind == kRanking ? 1'500'000 : 1'001'000) << wake;
+      }
+    }
+  }
+}
+
 TEST(ExternalTest, DescribesEverythingAndThenWhatHasChanged) {
   Engine engine({}, Made(kAssignment));
   EXPECT_PLAYS(&engine, R"(
