@@ -202,6 +202,10 @@ outside::Launch LaunchOf(const MasterConfig& config, const std::string& launcher
   if (std::ranges::count(keys, '/') > 2 && !keys.starts_with("/etc/millrace/"))
     options.hidden.push_back(keys.substr(0, keys.size() - 1));
   options.readable = Listed(config.program_paths);
+  // Packages of Python lie there, too.
+  std::string python;
+  for (const std::string& path : options.readable) python += (python.empty() ? "" : ":") + path;
+  if (!python.empty()) options.variables.push_back("PYTHONPATH=" + python);
   options.memory = config.program_memory;
   options.cgroups = true;
   const auto alone = std::make_shared<std::unique_ptr<sandbox::Alone>>();

@@ -94,7 +94,7 @@ class ExternalTest(unittest.TestCase):
 
     def put_example(self, name):
         with open(os.path.join(EXAMPLES, name), encoding="utf-8") as f:
-            self.put(name, f.read().replace("#!/usr/bin/env python3\n", f"#!{PYTHON}\nimport sys\nsys.path.insert(0, {PACKAGE!r})\n", 1))
+            self.put(name, f.read().replace("#!/usr/bin/env python3\n", f"#!{PYTHON}\n", 1))
 
     def set(self, name, *more, status=0):
         out, err = self.cluster.run("scheduler", "set", name, *more, status=None if status == 0 else status)
