@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "base/file.h"
@@ -106,11 +108,12 @@ pid_t Find(const std::string& word) {
 
 TEST_F(AloneTest, WhatHasLeftItsGroupEndsWithIt) {
   const std::string word = "1000000." + std::to_string(getpid());
-  EXPECT_EQ(Says("setsid sleep " + word +
-                 " < /dev/null > /dev/null 2>&1 & while ! grep -q ^sleep /proc/[0-9]*/cmdline; "
-                 "do :; done"),
-            "");
-  const pid_t sleeper = Find(word);
+  // The program goes on, so that nothing but its end ends what it has started.
+  EXPECT_EQ(Says("setsid sleep " + word + " < /dev/null > /dev/null 2>&1 & echo end; cat"), "");
+  pid_t sleeper = 0;
+  for (const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+       sleeper == 0 && std::chrono::steady_clock::now() < until; sched_yield())
+    sleeper = Find(word);  // it becomes `sleep` when it does
   ASSERT_NE(sleeper, 0);
   const Fd ends(static_cast<int>(syscall(SYS_pidfd_open, sleeper, 0)));
   ASSERT_TRUE(ends.valid());
