@@ -123,10 +123,7 @@ Result<Lease::NewBlock> Lease::AddBlock(const std::vector<NodeId>& excluded) {
     });
   };
   Status added = Call("write", ask);
-  if (added.code() == StatusCode::kNotFound && !has_blocks_) {
-    MILLRACE_TRY(Open());
-    added = Call("write", ask);
-  }
+  if (added.code() == StatusCode::kNotFound && !has_blocks_ && Open().ok()) added = Call("write", ask);
   MILLRACE_TRY(added);
   has_blocks_ = true;
   return block;
@@ -171,9 +168,7 @@ Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
       });
   if (!found.ok() && found.code() != StatusCode::kNotFound) return found;
   if (ours) return Status::Ok();
-  if (has_blocks_) return completed;
-  MILLRACE_TRY(Open());
-  return Call("complete", complete);
+  return has_blocks_ || !Open().ok() ? completed : Call("complete", complete);
 }
 
 Status Lease::HandOver(const std::string& attempt) {

@@ -5,7 +5,8 @@
 // even if the writer is idle. If the process was stopped for too long, the next call reports that the file is lost.
 //
 // A master answers `create` before the file is on its disk, so one that dies right then does not know the file when it
-// is started again. As long as no block was given out, nothing is lost with it: the file is created again.
+// is started again. As long as no block was given out, nothing is lost with it: the file is created again. If it cannot
+// be, since somebody else has the path by now, the failure is that of before.
 // Thread rule: one thread at a time, not the control thread.
 #pragma once
 

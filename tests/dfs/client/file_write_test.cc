@@ -249,6 +249,17 @@ TEST_F(FileWriteTest, AFileWithoutBlocksIsCreatedAgainByAMasterThatForgotIt) {
   EXPECT_EQ(ReadFile("/empty"), "");
 }
 
+TEST_F(FileWriteTest, AFileWhosePathIsAnothersByNowIsSaidToBeLost) {
+  const auto writer = Create("/f"), empty = Create("/empty");
+  {
+    const std::lock_guard lock(master_.mutex);
+    master_.open.clear();
+    master_.files["/f"] = master_.files["/empty"] = {100, {}};
+  }
+  EXPECT_EQ(writer->Write("data").code(), StatusCode::kNotFound);
+  EXPECT_EQ(empty->Close().code(), StatusCode::kNotFound);
+}
+
 TEST_F(FileWriteTest, AFileThatLostABlockIsNotCreatedAgain) {
   const auto writer = Create("/f");
   Ok(writer->Write(std::string(kBlockSize, 'x')));  // a whole block, which the writer no longer has
