@@ -58,11 +58,11 @@ class Lease {
   };
 
   Lease(std::shared_ptr<MasterConnection> connection, const ClientOptions& options, std::string path,
-        WriteOptions write)
+        const WriteOptions& write)
       : connection_(std::move(connection)),
         options_(options),
         path_(std::move(path)),
-        write_(std::move(write)),
+        write_(write),
         held_(std::make_shared<Held>()) {}
   // Creates the file, or creates it again.
   Status Open();

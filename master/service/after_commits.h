@@ -57,11 +57,11 @@ class AfterCommits final : public Service {
  private:
   kj::Promise<void> Waiting(kj::Promise<void> call, AnswerRule rule, std::uint64_t before) {
     return call.then(
-        [this, self = self_, rule, before]() -> kj::Promise<void> {
+        [self = self_, rule, before]() -> kj::Promise<void> {
           if (rule == AnswerRule::kOwnStep) return kj::READY_NOW;
           return rule == AnswerRule::kEarlier ? Shown(*self, before) : ShownAll(*self);
         },
-        [this, self = self_](kj::Exception&& why) -> kj::Promise<void> {
+        [self = self_](kj::Exception&& why) -> kj::Promise<void> {
           // A lack of room depends on no step, and while it lasts nothing may ever be written.
           if (rpc::FromException(why).code() == StatusCode::kNoSpace) return kj::mv(why);
           return ShownAll(*self).then([why = kj::mv(why)]() -> kj::Promise<void> { return kj::cp(why); });
