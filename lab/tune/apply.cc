@@ -96,6 +96,12 @@ Result<Record> ReadRecord(const std::string& directory) {
 
 }  // namespace
 
+Status CheckNotApplied(const std::string& directory) {
+  if (::access((directory + "/applied.json").c_str(), F_OK) != 0) return Status::Ok();
+  return Exists("a tuning of " + Quote(directory) + " was applied, and not undone: `millrace tune --undo " +
+                Printable(directory) + "` goes back, and another directory keeps both");
+}
+
 Result<std::string> Apply(const cli::Invocation& invocation, const compare::History& history, const Try& to,
                           const std::string& directory) {
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, invocation.Connect());
@@ -114,12 +120,15 @@ Result<std::string> Apply(const cli::Invocation& invocation, const compare::Hist
   const Record record{history.in_force.scheduler, to.variant.scheduler, changes ? history.settings_file : ""};
   const Json json{{"before", record.before}, {"after", record.after}, {"file", record.file}};
   MILLRACE_TRY(WriteFileDurably(directory + "/applied.json", console::Dump(json) + "\n"));
-  if (changes) MILLRACE_TRY(ReplaceFile(record.file, texts.after));
-  if (record.after != record.before) {
-    if (const Status set = client.SetScheduler(record.after); !set.ok()) {
-      const Status back = changes ? ReplaceFile(record.file, texts.before) : Status::Ok();
-      return back.ok() ? set : Status(set.code(), set.message() + "; and " + back.message());
-    }
+  Status done = changes ? ReplaceFile(record.file, texts.after) : Status::Ok();
+  if (done.ok() && record.after != record.before) {
+    done = client.SetScheduler(record.after);
+    const Status back = !done.ok() && changes ? ReplaceFile(record.file, texts.before) : Status::Ok();
+    if (!back.ok()) return Status(done.code(), done.message() + "; and " + back.message());
+  }
+  if (!done.ok()) {
+    (void)::unlink((directory + "/applied.json").c_str());  // nothing is to be undone
+    return done;
   }
   return "Applied: " + record.after + (changes ? ", with the scheduler file " + Printable(record.file) : "") +
          ". `millrace tune --undo " + Printable(directory) + "` goes back.";

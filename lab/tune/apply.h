@@ -21,10 +21,14 @@
 
 namespace millrace::tune {
 
+// Returns kExists, with what to do, if a tuning of the directory is in force and was not undone: to tune into it again
+// would lose what Undo needs.
+[[nodiscard]] Status CheckNotApplied(const std::string& directory);
+
 // Puts a try in force: its settings, if it has its own, and then its scheduler. Returns what was done, for people.
 // Returns kInvalid, with what to do, if another scheduler than that of the history is in force, or if settings change
 // and the master has no scheduler file, or that is not on this machine, or has other settings than the history. If the
-// scheduler cannot be set, the file is put back.
+// scheduler cannot be set, the file is put back, and the record goes.
 [[nodiscard]] Result<std::string> Apply(const cli::Invocation& invocation, const compare::History& history,
                                         const Try& to, const std::string& directory);
 

@@ -138,7 +138,7 @@ Result<Knob> ParseKnob(const std::string& text) {
   if (!field) {
     const std::optional<std::string> near = Nearest(knob.key, AllKeys());
     return Invalid("there is no setting " + Quote(knob.key) + (near ? "; did you mean " + *near + "?" : "") +
-                   "; `millrace scheduler check` and the scheduler file's page list them");
+                   "; docs/schedulers/scheduler-settings.md lists them");
   }
   knob.type = field->type;
   Status read;

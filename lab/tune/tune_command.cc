@@ -110,6 +110,7 @@ Status CheckWords(const TuneWords& words) {
     return Invalid("--apply is for what a cluster has done, so it does not go with --workload");
   if (words.apply && words.directory.empty())
     return Invalid("--apply needs -o DIR, where what was in force before is kept for --undo");
+  if (!words.directory.empty()) MILLRACE_TRY(CheckNotApplied(words.directory));
   if (words.check.empty()) return Status::Ok();
   if (words.check != "local")
     return Invalid("--check " + Quote(words.check) + ": runs can be checked on local daemons only, by --check local");

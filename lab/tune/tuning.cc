@@ -129,8 +129,8 @@ Tuning TuningOf(const compare::Material& material, const std::vector<const compa
     tuning.kind = TuningKind::kWeigh;
     tuning.why =
         "Those that are better than " + in_force +
-        ", which is in force, by one goal are worse by another, so which of them is best is yours to say: name "
-        "fewer goals (--goal), or choose one.";
+        ", which is in force, by one goal are worse by another, or may well be, so which of them is best is yours to "
+        "say: name fewer goals (--goal), or choose one.";
   } else if (one_sided) {
     tuning.why = "There is no verdict on some of what was found, so nothing can be said beyond the figures.";
   } else {

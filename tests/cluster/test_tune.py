@@ -77,6 +77,7 @@ class Tune(unittest.TestCase):
         said = cluster.run("tune", *words, "--apply")[0].decode()
         self.assertIn(f"Applied: sjf. `millrace tune --undo {at}` goes back.", said)
         self.assertEqual(self.scheduler(cluster), "sjf")
+        self.assertIn(b"was applied, and not undone", cluster.run("tune", *words, "--force", status=1)[1])
         cluster.run("scheduler", "set", "fair")
         self.assertIn(b"the scheduler is fair and not sjf", cluster.run("tune", "--undo", at, status=2)[1])
         self.assertEqual(self.scheduler(cluster), "fair")

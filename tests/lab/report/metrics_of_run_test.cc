@@ -90,7 +90,7 @@ TEST(ForetellingTest, WhatIsAlwaysTheSameIsForetold) {
     EXPECT_EQ(silent.result.jobs[i].end, told.result.jobs[i].end) << "asking changes nothing";
 }
 
-// A large job behind which others wait is foretold by whoever knows the order; the first statements are of the play.
+// Every fifth of 200 jobs.
 TEST(ForetellingTest, AsksAboutAtMostSoManyJobsOfARun) {
   const sim::SimulationFile file =
       sim::ParseSimulation(
