@@ -80,7 +80,11 @@ struct Birth {
           ::dup2(birth.errors, STDERR_FILENO) >= 0;
   for (const auto& [own, number] : *birth.descriptors) ready = ready && ::dup2(own, number) >= 0;
   PlainSignals();
-  if (ready) ::execvpe(birth.words[0], birth.words, birth.environment);
+  // execvpe would have a shell run what is no program.
+  if (ready && std::strchr(birth.words[0], '/') != nullptr)
+    ::execve(birth.words[0], birth.words, birth.environment);
+  else if (ready)
+    ::execvpe(birth.words[0], birth.words, birth.environment);
   const int error = errno;
   (void)!::write(why, &error, sizeof error);
   ::_exit(127);

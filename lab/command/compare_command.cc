@@ -118,7 +118,10 @@ Result<Words> ParseHeadline(const std::string& text) {
       return Invalid("--metric names " + keys[i] + " twice");
     if (FindMetric(keys[i]) != nullptr) continue;
     const std::string_view of_all = std::string_view(keys[i]).substr(0, keys[i].find('/'));
-    if (FindMetric(of_all) != nullptr)
+    const Metric* const whole = FindMetric(of_all);
+    if (whole != nullptr && whole->of_jobs)
+      return Invalid("--metric " + Quote(keys[i]) + " names no class, pool or user behind the \"/\"");
+    if (whole != nullptr)
       return Invalid("--metric " + Quote(keys[i]) + ": " + std::string(of_all) +
                      " is a figure of the cluster, not of jobs, so there is none of a class, a pool or a user");
     const std::optional<std::string> near = Nearest(keys[i], known);

@@ -143,6 +143,16 @@ TEST(LineChildTest, AChildThatHasLeftItsGroupEnds) {
   started->reset();  // it would wait for ever
 }
 
+TEST(LineChildTest, AScriptThatNamesNoInterpreterIsNotStarted) {
+  const TempDir directory = TempDir::Make("line-child").value();
+  const std::string script = directory.path() + "/script";
+  ASSERT_TRUE(WriteFileDurably(script, "echo seen\n").ok());
+  ASSERT_EQ(::chmod(script.c_str(), 0755), 0);
+  const auto child = LineChild::Start({script});
+  ASSERT_FALSE(child.ok());
+  EXPECT_NE(child.status().message().find("Exec format error"), std::string::npos) << child.status().message();
+}
+
 TEST(LineChildTest, AProgramThatDoesNotExistIsNotStarted) {
   const auto child = LineChild::Start({"/no/such/program"});
   ASSERT_FALSE(child.ok());

@@ -385,6 +385,7 @@ class CompareTest(unittest.TestCase):
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "slowdown", *out), "need --slowdown"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "turnaround/shrot", *out), "did you mean short?"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "fairness/short", *out), "a figure of the cluster"),
+                ((self.workload, "--scheduler", "fifo,fair", "--metric", "turnaround/", *out), "names no class, pool or user"),
                 ((self.workload, "--scheduler", "fifo,fair", "--metric", "foretold", "--on", "local", *out), "is for simulations"),
                 ((self.workload, "--scheduler", "fifo,fair", "--practical", "3", *out), "--practical"),
                 ((self.workload, "--scheduler", "fifo,fair", "--repeat", "1", *out), "--repeat"),
